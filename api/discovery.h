@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Discovery documents: what one API server says it serves.
+ *
+ * Reads the aggregated form (apidiscovery.k8s.io/v2 and v2beta1, whose fields are the same) and
+ * the legacy lists (APIVersions, APIGroupList, APIResourceList) into one sorted set of
+ * group/version/resource names. What a document lacks is tolerated as the peers sheet, section 2,
+ * describes; what is not a discovery document at all is an error.
+ *
+ * A set is built by adding documents, then sealed; a sealed set is immutable and may be shared
+ * between threads. Pure: no I/O.
+ */
+#ifndef API_DISCOVERY_H
+#define API_DISCOVERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/err.h"
+#include "api/obj.h"
+
+/* Limits on one server's answers: beyond them adding a document is EK_E_LIMIT. */
+#define EK_DISCOVERY_ENTRIES_MAX 100000
+
+enum ek_discovery_form {
+    EK_DISCOVERY_V2,
+    EK_DISCOVERY_V2BETA1,
+    EK_DISCOVERY_LEGACY,
+    EK_DISCOVERY_FORM_MAX,
+};
+
+/* One served resource (or subresource, "pods/status"). Strings are owned by the set. */
+struct ek_gvr {
+    const char *group;    /* "" for core */
+    const char *version;  /* "v1" */
+    const char *resource; /* "deployments", "deployments/scale" */
+    bool stale;           /* the server marked the whole group version Stale */
+};
+
+struct ek_discovery;
+
+struct ek_discovery *ek_discovery_new(void);
+void ek_discovery_free(struct ek_discovery *set);
+EK_CLEANUP_PTR(ek_discovery, ek_discovery_free)
+
+/*
+ * Adds an APIGroupDiscoveryList (answer to /api or /apis). ret_form (may be NULL) tells which API
+ * version it was. A legacy APIVersions or APIGroupList is EK_E_UNSUPPORTED: the caller then asks
+ * for each group version (ek_discovery_legacy_paths).
+ */
+int ek_discovery_add_aggregated(struct ek_discovery *set, yyjson_val *document,
+                                enum ek_discovery_form *ret_form, struct ek_err *err);
+
+/* Adds an APIResourceList, the answer to /api/v1 or /apis/<g>/<v>. */
+int ek_discovery_add_resource_list(struct ek_discovery *set, yyjson_val *document,
+                                   struct ek_err *err);
+
+/* Calls fn with the path of each group version that a legacy APIVersions or APIGroupList names
+ * ("/api/v1", "/apis/apps/v1"). Returns 0, or EK_E_PARSE when document is neither. */
+int ek_discovery_legacy_paths(yyjson_val *document, void (*fn)(void *ctx, const char *path),
+                              void *ctx, struct ek_err *err);
+
+/* Sorts and removes duplicates; to be called once, before any function below. */
+void ek_discovery_seal(struct ek_discovery *set);
+
+/* The entries in order of group, version, resource; *ret_n of them, borrowed. */
+const struct ek_gvr *ek_discovery_entries(const struct ek_discovery *set, size_t *ret_n);
+
+/* True when group/version/resource is served. */
+bool ek_discovery_has(const struct ek_discovery *set, const char *group, const char *version,
+                      const char *resource);
+
+/* True when any resource of the group version is served. */
+bool ek_discovery_has_group_version(const struct ek_discovery *set, const char *group,
+                                    const char *version);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An informer: one resource of the cluster, kept in a store by list and watch.
+ *
+ * It is the thin shell around the reflector's state machine (informers/reflector.h): it starts the
+ * requests that the machine asks for, frames and decodes what comes, and feeds events back. All
+ * decisions (what to list, when to back off, when to fall back) are in the machine.
+ *
+ * Threading: the loop thread. Handlers of the store are called from the loop.
+ */
+#ifndef INFORMERS_INFORMER_H
+#define INFORMERS_INFORMER_H
+
+#include "informers/client.h"
+#include "informers/store.h"
+
+struct ek_informer;
+
+/* What is watched; strings are copied. */
+struct ek_resource {
+    const char *group;          /* "" for core */
+    const char *version;        /* "v1" */
+    const char *resource;       /* plural, "leases" */
+    const char *kind;           /* "Lease": list items come without it */
+    const char *namespace;      /* "" or NULL for all, or for cluster-scoped resources */
+    const char *label_selector; /* NULL for none */
+    const char *field_selector; /* NULL for none */
+    bool optional; /* served by some clusters only: while the server answers 404 the informer
+                      counts as synced and empty, and asks again every minute */
+};
+
+/* How an informer is doing, for /readyz, metrics and debugging. Strings are borrowed. */
+struct ek_informer_status {
+    bool synced;            /* the first replace happened (or the resource is not served) */
+    bool served;            /* false while an optional resource answers 404 */
+    const char *state;      /* the reflector's state name */
+    const char *last_error; /* "" when the last exchange went well */
+    int last_error_code;    /* EK_E_*, 0 when it went well */
+    int64_t last_event_ms;  /* uv_now of the last frame, 0 before */
+    unsigned long long lists, watches, events, failures;
+};
+
+struct ek_informer *ek_informer_new(uv_loop_t *loop, struct ek_client *client,
+                                    const struct ek_resource *resource);
+void ek_informer_start(struct ek_informer *informer);
+
+/* Stops for good; on_stopped (may be NULL) is called from the loop when its requests and timers
+ * are gone. The store stays readable until ek_informer_free. */
+void ek_informer_stop(struct ek_informer *informer, void (*on_stopped)(void *ctx), void *ctx);
+void ek_informer_free(struct ek_informer *informer);
+
+struct ek_store *ek_informer_store(struct ek_informer *informer);
+void ek_informer_status(const struct ek_informer *informer, struct ek_informer_status *ret_status);
+
+/* Calls fn whenever synced, served or the error text changes. One observer. */
+void ek_informer_set_observer(struct ek_informer *informer, void (*fn)(void *ctx), void *ctx);
+
+/* The API path of a resource's collection, "/apis/<g>/<v>/namespaces/<ns>/<plural>" or
+ * "/api/v1/<plural>", without a query; appended to out. */
+int ek_resource_path(const struct ek_resource *resource, struct ek_buf *out);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The store: the last known state of one resource, key -> object, with indexes.
+ *
+ * Keys are those of ek_obj_key. A replace is atomic: first the whole content is swapped, then
+ * deletions are told to the handlers, then adds and updates (client-go since 1.36; ecosystem
+ * sheet, section 2). An object that comes back under its key with another UID is told as a
+ * deletion and an addition, never as an update.
+ *
+ * Ownership: the store holds one reference per object; ek_store_get and iteration lend it until
+ * the next change, ek_store_snapshot gives references. Threading: the loop thread only.
+ */
+#ifndef INFORMERS_STORE_H
+#define INFORMERS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/obj.h"
+
+struct ek_store;
+
+enum ek_store_change {
+    EK_STORE_ADDED,
+    EK_STORE_UPDATED,
+    EK_STORE_DELETED,
+    EK_STORE_CHANGE_MAX,
+};
+
+/* Told after the store and its indexes hold the new state. old is NULL for an addition, obj is
+ * NULL for a deletion. initial is true while a replace is being told. */
+typedef void (*ek_store_handler_fn)(void *ctx, enum ek_store_change change,
+                                    const struct ek_obj *old, const struct ek_obj *obj,
+                                    bool initial);
+
+/* Calls add once per value that obj has under an index. */
+typedef void (*ek_index_fn)(const struct ek_obj *obj, void (*add)(void *ctx, const char *value),
+                            void *ctx);
+
+struct ek_store *ek_store_new(void);
+void ek_store_free(struct ek_store *store);
+
+/* Replaces the content by n objects (each reference is shared, the caller keeps its own) as of
+ * resource_version. Of several objects with one key the last counts. */
+void ek_store_replace(struct ek_store *store, struct ek_obj *const *items, size_t n,
+                      const char *resource_version);
+
+/* Applies one watch event. Removing what is not there is nothing. */
+void ek_store_put(struct ek_store *store, struct ek_obj *obj);
+void ek_store_remove(struct ek_store *store, const struct ek_obj *obj);
+
+/* Notes the resourceVersion that the store is at (bookmarks advance it without an object). */
+void ek_store_set_resource_version(struct ek_store *store, const char *resource_version);
+const char *ek_store_resource_version(const struct ek_store *store);
+
+/* The object under key, lent; NULL when there is none. */
+const struct ek_obj *ek_store_get(const struct ek_store *store, const char *key);
+
+size_t ek_store_size(const struct ek_store *store);
+
+/* Returns an owned array of *ret_n references in key order; release each, then ek_free the
+ * array. Two snapshots of one state are in the same order, whatever order events came in. */
+struct ek_obj **ek_store_snapshot(const struct ek_store *store, size_t *ret_n);
+
+/* Adds an index; objects already stored are indexed. EK_E_EXIST if the name is taken. */
+int ek_store_add_index(struct ek_store *store, const char *name, ek_index_fn fn);
+
+/* As ek_store_snapshot for the objects with that value under the named index. */
+struct ek_obj **ek_store_by_index(const struct ek_store *store, const char *name, const char *value,
+                                  size_t *ret_n);
+
+/* Adds a handler for the life of the store; it is first told of what the store holds. */
+void ek_store_add_handler(struct ek_store *store, ek_store_handler_fn fn, void *ctx);
+
+/* Releases what ek_store_snapshot returned. */
+void ek_snapshot_free(struct ek_obj **items, size_t n);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of every component instance: the middle of the skew reconciler.
+ *
+ * Collected from a view (ek_skew_facts_collect), read by the judge. A fact always says where it
+ * comes from; what could not be observed is unknown with a reason, never guessed silently.
+ * Everything is borrowed from the view or lives in the arena.
+ */
+#ifndef RECONCILERS_SKEW_FACTS_H
+#define RECONCILERS_SKEW_FACTS_H
+
+#include "reconcilers/skew/view.h"
+
+enum ek_component {
+    EK_KUBE_APISERVER,
+    EK_KUBE_CONTROLLER_MANAGER,
+    EK_KUBE_SCHEDULER,
+    EK_CLOUD_CONTROLLER_MANAGER,
+    EK_KUBELET,
+    EK_KUBE_PROXY,
+    EK_COMPONENT_MAX,
+};
+
+/* "kube-apiserver" and so on. */
+const char *ek_component_name(enum ek_component component);
+
+/* Where a version was read, best first (skew sheet, sections 2 and 10). */
+enum ek_source {
+    EK_SOURCE_VERSION_INFO,    /* version_info metric: all three versions */
+    EK_SOURCE_VERSION,         /* GET /version */
+    EK_SOURCE_OPENAPI,         /* OpenAPI info.version: emulation only */
+    EK_SOURCE_LEASE_CANDIDATE, /* binary and emulation */
+    EK_SOURCE_NODE,            /* nodeInfo */
+    EK_SOURCE_POD_IMAGE,       /* image tag: binary only */
+    EK_SOURCE_NONE,
+    EK_SOURCE_MAX,
+};
+const char *ek_source_name(enum ek_source source); /* "VersionInfo", "Version", ... CamelCase */
+
+/* The versions of one instance. assumed_* tells that the value was derived, not observed. */
+struct ek_versions {
+    const char *binary_string; /* as reported, "v1.36.2-gke.1"; "" when unknown */
+    struct ek_minor binary, emulation, min_compat;
+    bool assumed_emulation;     /* EV := BV */
+    bool assumed_min_compat;    /* MCV := EV-1, not below max(BV-3, 1.31) */
+    enum ek_source source;      /* of binary */
+    const char *unknown_reason; /* CamelCase ("Unreachable", "Unparsable", "NotObservable"), ""
+                                   when binary is known */
+    const char *conflict;       /* sources disagree: one sentence naming both; "" otherwise */
+};
+
+/* One API server. */
+struct ek_peer_fact {
+    const char *name;           /* hostname where known, else the address, else the lease name */
+    const char *server_id;      /* lease name; "" when no lease could be tied to it */
+    const char *address;        /* "ip:port"; "" when no trusted source names one */
+    const char *address_source; /* "EndpointSlice", "Pod", "Static"; "" without an address */
+    const char *tied_by;        /* how lease and address were joined: "Annotation", "Pod", "Node",
+                                   "Certificate", "Elimination"; "" when they were not */
+    int64_t lease_age_ms;       /* since renewTime; -1 without a lease */
+    bool lease_stale;           /* not renewed for more than 60 s */
+    bool in_endpoints;          /* ready in the default/kubernetes EndpointSlice */
+    bool live;                  /* counts for the rules: answers, or is in the endpoints */
+    bool reachable;
+    const char *unreachable_reason; /* CamelCase, "" when reachable */
+    const char *unreachable_message;
+    bool certificate_matches;     /* the serving certificate names this address or hostname */
+    const struct ek_probe *probe; /* NULL when never asked */
+    struct ek_versions versions;
+};
+
+/* One instance of another component (kubelets and kube-proxies are grouped, see below). */
+struct ek_instance_fact {
+    enum ek_component component;
+    const char *name;         /* identity ("kcm-a_cc51..." gives "kcm-a") or pod name */
+    bool leader;              /* holds the election lease, renewed within its duration */
+    bool stale;               /* does not count for the rules: dead candidate, expired holder */
+    const char *stale_reason; /* "PingUnanswered", "Expired", "Superseded"; "" when live */
+    int64_t age_ms;           /* of the newest sign of life, -1 unknown */
+    struct ek_versions versions;
+};
+
+/* Nodes with the same kubelet (or kube-proxy) version. */
+struct ek_node_group {
+    enum ek_component component; /* EK_KUBELET or EK_KUBE_PROXY */
+    const char *version;         /* as reported; "" when the node reports none */
+    struct ek_versions versions;
+    size_t count;
+    const char **names; /* a few, in name order; at most 3 */
+    size_t n_names;
+};
+
+struct ek_skew_facts {
+    struct ek_peer_fact *peers; /* by name */
+    size_t n_peers;
+    struct ek_instance_fact *instances; /* by component, name */
+    size_t n_instances;
+    struct ek_node_group *groups; /* by component, then version, newest first */
+    size_t n_groups;
+    size_t n_nodes;
+    const char **problems; /* sentences on what could not be observed and what would help (missing
+                              permission, resource not served); in a fixed order */
+    size_t n_problems;
+    bool enumerated;            /* the list of API servers itself is known */
+    const char *not_enumerated; /* why it is not, "" otherwise */
+};
+
+/* Collects the facts of view; ret_targets gets the addresses that should be probed, bounded.
+ * Pure; never fails. */
+void ek_skew_facts_collect(const struct ek_skew_view *view, struct ek_arena *arena,
+                           struct ek_skew_facts *ret_facts, struct ek_probe_target **ret_targets,
+                           size_t *ret_n_targets);
+
+#endif

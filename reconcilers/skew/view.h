@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The skew reconciler's input and output. Everything it may know is in struct ek_skew_view, at one
+ * instant; everything it wants done is in struct ek_skew_plan. ek_skew_plan_make is pure and total.
+ *
+ *   view  --roster-->  who the API servers are, which addresses may be called
+ *         --facts--->  per component instance: versions, from which source, how fresh
+ *         --judge--->  a verdict per instance, violations, differences between peers
+ *         --status-->  the ControlPlane status and its conditions; Events for what changed
+ *
+ * All pointers in a view are borrowed for the call; all of a plan lives in its arena or is owned
+ * by it.
+ */
+#ifndef RECONCILERS_SKEW_VIEW_H
+#define RECONCILERS_SKEW_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/arena.h"
+#include "api/obj.h"
+#include "informers/probe.h"
+
+/* Objects of one resource. available false: not served, not permitted or not yet listed; why says
+ * which, for messages ("forbidden: needs list on nodes"). Objects come in key order. */
+struct ek_objs {
+    struct ek_obj *const *items;
+    size_t n;
+    bool available;
+    const char *why; /* "" when available */
+};
+
+/* A probe result by the address ("10.99.0.11:6443", "[fd00::1]:6443") it was asked of. */
+struct ek_probe_at {
+    const char *address;
+    const struct ek_probe *probe;
+};
+
+struct ek_skew_view {
+    int64_t now_ms;                     /* wall clock */
+    const struct ek_obj *control_plane; /* the ControlPlane named "cluster"; NULL: not there yet */
+    struct ek_objs leases;              /* kube-system */
+    struct ek_objs candidates;          /* LeaseCandidates, kube-system */
+    struct ek_objs endpoint_slices;     /* default */
+    struct ek_objs nodes;
+    struct ek_objs pods;              /* kube-system: control plane and kube-proxy pods */
+    const struct ek_probe_at *probes; /* of API servers and of other components' metrics ports */
+    size_t n_probes;
+    bool probing_done; /* every address of the last plan's targets has been tried at least once */
+};
+
+/* Something that should be probed. Only addresses that a trusted source names get here. */
+struct ek_probe_target {
+    const char *component; /* "kube-apiserver", "kube-controller-manager", "kube-scheduler" */
+    const char *address;   /* "ip:port" */
+};
+
+struct ek_skew_event {
+    bool warning;
+    const char *reason; /* CamelCase */
+    const char *action;
+    const char *note; /* at most 1 kB */
+};
+
+/* Numbers for /metrics, ready made so that the exporter decides nothing. Borrowed from the plan. */
+struct ek_skew_metric {
+    const char *name;         /* full metric name */
+    const char *labels[8][2]; /* name, value; ends at the first NULL name */
+    double value;
+};
+
+struct ek_skew_plan {
+    yyjson_mut_doc *doc;    /* owns status */
+    yyjson_mut_val *status; /* the whole .status to be applied */
+    bool create;            /* no ControlPlane exists: create the default one first */
+    bool status_changed;    /* status differs from what control_plane holds */
+    struct ek_probe_target *targets;
+    size_t n_targets;
+    struct ek_skew_event *events; /* only for what changed against control_plane's old status */
+    size_t n_events;
+    struct ek_skew_metric *metrics;
+    size_t n_metrics;
+    int64_t requeue_after_ms; /* when time alone will change the outcome, 0 for never */
+    int64_t probe_interval_ms;
+    int exit_code; /* for `evenkeel check`: 0 supported, 2 violations, 3 unknown only */
+};
+
+/* Makes the plan for view; everything in ret_plan is borrowed from arena but doc, which
+ * ek_skew_plan_done releases. Pure; never fails. */
+void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
+                       struct ek_skew_plan *ret_plan);
+void ek_skew_plan_done(struct ek_skew_plan *plan);
+
+#endif
