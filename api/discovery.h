@@ -60,6 +60,11 @@ int ek_discovery_add_resource_list(struct ek_discovery *set, yyjson_val *documen
 int ek_discovery_legacy_paths(yyjson_val *document, void (*fn)(void *ctx, const char *path),
                               void *ctx, struct ek_err *err);
 
+/* Adds the entries of another, sealed set: those of the core group, or all others. A server that
+ * answers 304 for one of its two documents has its old half carried over by this. */
+int ek_discovery_add_from(struct ek_discovery *set, const struct ek_discovery *from, bool core,
+                          struct ek_err *err);
+
 /* Sorts and removes duplicates; to be called once, before any function below. */
 void ek_discovery_seal(struct ek_discovery *set);
 

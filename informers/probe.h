@@ -59,6 +59,7 @@ struct ek_probe {
     struct ek_probe_answer discovery_answer; /* /api and /apis */
     struct ek_discovery *discovery;          /* sealed; NULL when never answered; owned */
     enum ek_discovery_form discovery_form;
+    char api_etag[160], apis_etag[160]; /* of the two documents in discovery, "" for none */
 
     char cert_fingerprint[65]; /* serving certificate, "" when not known */
     char **cert_names;         /* its DNS names and IP addresses; owned */

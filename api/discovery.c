@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/discovery.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/arena.h"
+
+/* Room for the names of EK_DISCOVERY_ENTRIES_MAX entries; shared prefixes are stored once. */
+#define NAMES_MAX ((size_t)32 * 1024 * 1024)
+
+struct ek_discovery {
+    struct ek_arena *names;
+    struct ek_gvr *entries;
+    size_t n, cap;
+};
+
+struct ek_discovery *ek_discovery_new(void)
+{
+    struct ek_discovery *set = ek_xalloc(sizeof *set);
+    set->names = ek_arena_new(NAMES_MAX);
+    return set;
+}
+
+void ek_discovery_free(struct ek_discovery *set)
+{
+    if (!set)
+        return;
+    ek_arena_free(set->names);
+    ek_free(set->entries);
+    ek_free(set);
+}
+
+static int add(struct ek_discovery *set, const char *group, const char *version, char *resource,
+               bool stale, struct ek_err *err)
+{
+    if (set->n == EK_DISCOVERY_ENTRIES_MAX || ek_arena_exhausted(set->names))
+        return ek_err_set(err, EK_E_LIMIT, "discovery names more than %d resources",
+                          EK_DISCOVERY_ENTRIES_MAX);
+    if (set->n == set->cap) {
+        set->cap = set->cap ? set->cap * 2 : 256;
+        set->entries = ek_xrealloc(set->entries, set->cap, sizeof *set->entries);
+    }
+    set->entries[set->n++] =
+        (struct ek_gvr){.group = group, .version = version, .resource = resource, .stale = stale};
+    return 0;
+}
+
+/* Names longer than the 253 characters that any Kubernetes name may have are cut: the arena's
+ * bound then follows from the number of entries. */
+static char *keep(struct ek_discovery *set, const char *s)
+{
+    return ek_arena_strndup(set->names, s, strnlen(s, 512));
+}
+
+static int add_version(struct ek_discovery *set, const char *group, yyjson_val *version,
+                       struct ek_err *err)
+{
+    const char *name = ek_json_str(version, "version", NULL);
+    const char *freshness = ek_json_str(version, "freshness", NULL);
+    bool stale = freshness && !strcmp(freshness, "Stale");
+    yyjson_val *resource, *sub;
+    size_t i, n, j, m;
+
+    if (!name)
+        return 0;
+    name = keep(set, name);
+    yyjson_arr_foreach(yyjson_obj_get(version, "resources"), i, n, resource)
+    {
+        const char *plural = ek_json_str(resource, "resource", NULL);
+        if (!plural)
+            continue;
+        /* Without a responseKind only the subresources exist (peers sheet, section 2). */
+        int rc = yyjson_obj_get(resource, "responseKind")
+                     ? add(set, group, name, keep(set, plural), stale, err)
+                     : 0;
+        yyjson_arr_foreach(yyjson_obj_get(resource, "subresources"), j, m, sub)
+        {
+            const char *subname = ek_json_str(sub, "subresource", NULL);
+            if (subname && !rc)
+                rc = add(set, group, name,
+                         ek_arena_printf(set->names, "%.512s/%.512s", plural, subname), stale, err);
+        }
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int ek_discovery_add_aggregated(struct ek_discovery *set, yyjson_val *document,
+                                enum ek_discovery_form *ret_form, struct ek_err *err)
+{
+    const char *kind = ek_json_str(document, "kind", NULL);
+    const char *api_version = ek_json_str(document, "apiVersion", NULL);
+    yyjson_val *group, *version;
+    size_t i, n, j, m;
+
+    if (kind && (!strcmp(kind, "APIVersions") || !strcmp(kind, "APIGroupList")))
+        return ek_err_set(err, EK_E_UNSUPPORTED, "the server answers unaggregated discovery (%s)",
+                          kind);
+    /* A missing kind is tolerated, another one is not a discovery document. */
+    if ((kind && strcmp(kind, "APIGroupDiscoveryList") != 0) ||
+        !yyjson_is_arr(yyjson_obj_get(document, "items")))
+        return ek_err_set(err, EK_E_PARSE, "not a discovery document (kind \"%.64s\")",
+                          kind ? kind : "");
+    yyjson_arr_foreach(yyjson_obj_get(document, "items"), i, n, group)
+    {
+        const char *name = ek_json_str(group, "metadata", "name", NULL);
+        const char *kept = keep(set, name ? name : "");
+        yyjson_arr_foreach(yyjson_obj_get(group, "versions"), j, m, version)
+        {
+            int rc = add_version(set, kept, version, err);
+            if (rc)
+                return rc;
+        }
+    }
+    if (ret_form)
+        *ret_form =
+            api_version && strstr(api_version, "/v2beta1") ? EK_DISCOVERY_V2BETA1 : EK_DISCOVERY_V2;
+    return 0;
+}
+
+int ek_discovery_add_resource_list(struct ek_discovery *set, yyjson_val *document,
+                                   struct ek_err *err)
+{
+    const char *gv = ek_json_str(document, "groupVersion", NULL);
+    yyjson_val *resource;
+    size_t i, n;
+
+    if (!gv || !yyjson_is_arr(yyjson_obj_get(document, "resources")))
+        return ek_err_set(err, EK_E_PARSE, "not an APIResourceList");
+    const char *slash = strchr(gv, '/');
+    const char *group =
+        slash ? ek_arena_strndup(set->names, gv, strnlen(gv, (size_t)(slash - gv))) : "";
+    const char *version = keep(set, slash ? slash + 1 : gv);
+    yyjson_arr_foreach(yyjson_obj_get(document, "resources"), i, n, resource)
+    {
+        const char *name = ek_json_str(resource, "name", NULL);
+        int rc = name ? add(set, group, version, keep(set, name), false, err) : 0;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int ek_discovery_legacy_paths(yyjson_val *document, void (*fn)(void *ctx, const char *path),
+                              void *ctx, struct ek_err *err)
+{
+    yyjson_val *versions = yyjson_obj_get(document, "versions");
+    yyjson_val *groups = yyjson_obj_get(document, "groups");
+    yyjson_val *version, *group;
+    size_t i, n, j, m;
+    char path[600];
+
+    if (!yyjson_is_arr(versions) && !yyjson_is_arr(groups))
+        return ek_err_set(err, EK_E_PARSE, "neither an APIVersions nor an APIGroupList");
+    yyjson_arr_foreach(versions, i, n, version)
+    {
+        if (!yyjson_is_str(version))
+            continue;
+        snprintf(path, sizeof path, "/api/%.512s", yyjson_get_str(version));
+        fn(ctx, path);
+    }
+    yyjson_arr_foreach(groups, i, n, group)
+    {
+        yyjson_arr_foreach(yyjson_obj_get(group, "versions"), j, m, version)
+        {
+            const char *gv = ek_json_str(version, "groupVersion", NULL);
+            if (!gv)
+                continue;
+            snprintf(path, sizeof path, "/apis/%.512s", gv);
+            fn(ctx, path);
+        }
+    }
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct ek_gvr *x = a, *y = b;
+    int c = strcmp(x->group, y->group);
+    if (!c)
+        c = strcmp(x->version, y->version);
+    return c ? c : strcmp(x->resource, y->resource);
+}
+
+int ek_discovery_add_from(struct ek_discovery *set, const struct ek_discovery *from, bool core,
+                          struct ek_err *err)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        const struct ek_gvr *e = &from->entries[i];
+        if ((*e->group == '\0') != core)
+            continue;
+        int rc = add(set, keep(set, e->group), keep(set, e->version),
+                     ek_arena_strdup(set->names, e->resource), e->stale, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+void ek_discovery_seal(struct ek_discovery *set)
+{
+    size_t kept = 0;
+
+    if (set->n)
+        qsort(set->entries, set->n, sizeof *set->entries, compare);
+    for (size_t i = 0; i < set->n; i++)
+        if (i == 0 || compare(&set->entries[kept - 1], &set->entries[i]) != 0)
+            set->entries[kept++] = set->entries[i];
+    set->n = kept;
+}
+
+const struct ek_gvr *ek_discovery_entries(const struct ek_discovery *set, size_t *ret_n)
+{
+    *ret_n = set->n;
+    return set->entries;
+}
+
+bool ek_discovery_has(const struct ek_discovery *set, const char *group, const char *version,
+                      const char *resource)
+{
+    struct ek_gvr key = {.group = group, .version = version, .resource = resource};
+    return set->n && bsearch(&key, set->entries, set->n, sizeof key, compare) != NULL;
+}
+
+bool ek_discovery_has_group_version(const struct ek_discovery *set, const char *group,
+                                    const char *version)
+{
+    size_t lo = 0, hi = set->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct ek_gvr *e = &set->entries[mid];
+        int c = strcmp(e->group, group);
+        c = c ? c : strcmp(e->version, version);
+        if (c == 0)
+            return true;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return false;
+}
