@@ -44,8 +44,10 @@ struct ek_versions {
     bool assumed_emulation;     /* EV := BV */
     bool assumed_min_compat;    /* MCV := EV-1, not below max(BV-3, 1.31) */
     enum ek_source source;      /* of binary */
-    const char *unknown_reason; /* CamelCase ("Unreachable", "Unparsable", "NotObservable"), ""
-                                   when binary is known */
+    const char *unknown_reason; /* CamelCase, "" when binary is known: "Absent" (reported empty),
+                                   "Unparsable", "NotObservable" (no source tells), "Forbidden",
+                                   "NotProbed" (not yet), "TooMany" (folded, see groups), or an
+                                   API server's unreachable_reason */
     const char *conflict;       /* sources disagree: one sentence naming both; "" otherwise */
 };
 
@@ -60,9 +62,11 @@ struct ek_peer_fact {
     int64_t lease_age_ms;       /* since renewTime; -1 without a lease */
     bool lease_stale;           /* not renewed for more than 60 s */
     bool in_endpoints;          /* ready in the default/kubernetes EndpointSlice */
-    bool live;                  /* counts for the rules: answers, or is in the endpoints */
+    bool live;                  /* counts for the rules: answers, is in the endpoints, or renews
+                                   its lease (then without any version, if nothing else) */
     bool reachable;
-    const char *unreachable_reason; /* CamelCase, "" when reachable */
+    const char *unreachable_reason; /* CamelCase, "" when reachable: "NoAddress", "LeaseStale",
+                                       "NotProbed", or what the connection failed with */
     const char *unreachable_message;
     bool certificate_matches;     /* the serving certificate names this address or hostname */
     const struct ek_probe *probe; /* NULL when never asked */
@@ -72,19 +76,39 @@ struct ek_peer_fact {
 /* One instance of another component (kubelets and kube-proxies are grouped, see below). */
 struct ek_instance_fact {
     enum ek_component component;
-    const char *name;         /* identity ("kcm-a_cc51..." gives "kcm-a") or pod name */
+    const char *name;         /* identity ("kcm-a_cc51..." gives "kcm-a"; the whole identity for
+                                 all but the newest of one host), node or pod name; unique */
     bool leader;              /* holds the election lease, renewed within its duration */
     bool stale;               /* does not count for the rules: dead candidate, expired holder */
-    const char *stale_reason; /* "PingUnanswered", "Expired", "Superseded"; "" when live */
+    const char *stale_reason; /* "PingUnanswered", "Expired", "Superseded", "NotRunning"; "" when
+                                 live */
     int64_t age_ms;           /* of the newest sign of life, -1 unknown */
     struct ek_versions versions;
 };
 
+/* At most this many groups per component, and pairs. Beyond it the smallest groups are folded into
+ * one per minor ("1.33 (other builds)"), and what is still too much into one of unknown version
+ * ("other"). */
+#define EK_SKEW_GROUPS_MAX 64
+
+/* Instances and API servers beyond these are not looked at; problems says so. */
+#define EK_SKEW_INSTANCES_MAX 128
+#define EK_SKEW_TARGETS_MAX   128
+
 /* Nodes with the same kubelet (or kube-proxy) version. */
 struct ek_node_group {
     enum ek_component component; /* EK_KUBELET or EK_KUBE_PROXY */
-    const char *version;         /* as reported; "" when the node reports none */
+    const char *version;         /* as reported, cut at 128 bytes; "" when the node reports none */
     struct ek_versions versions;
+    size_t count;
+    const char **names; /* a few, in name order; at most 3 */
+    size_t n_names;
+};
+
+/* Nodes whose kubelet and kube-proxy have these minors, both known: for the rule between the two
+ * (skew sheet, section 3.1). */
+struct ek_node_pair {
+    struct ek_minor kubelet, kube_proxy;
     size_t count;
     const char **names; /* a few, in name order; at most 3 */
     size_t n_names;
@@ -97,6 +121,8 @@ struct ek_skew_facts {
     size_t n_instances;
     struct ek_node_group *groups; /* by component, then version, newest first */
     size_t n_groups;
+    struct ek_node_pair *pairs; /* by kubelet, then kube-proxy minor, newest first */
+    size_t n_pairs;
     size_t n_nodes;
     const char **problems; /* sentences on what could not be observed and what would help (missing
                               permission, resource not served); in a fixed order */
@@ -105,8 +131,12 @@ struct ek_skew_facts {
     const char *not_enumerated; /* why it is not, "" otherwise */
 };
 
-/* Collects the facts of view; ret_targets gets the addresses that should be probed, bounded.
- * Pure; never fails. */
+/*
+ * Collects the facts of view. ret_targets gets the addresses that should be probed, at most
+ * EK_SKEW_TARGETS_MAX, API servers first; only trusted sources name addresses: the
+ * default/kubernetes EndpointSlices, static pods, and the ControlPlane's own list. Equal objects in
+ * another order give equal facts. Pure; never fails.
+ */
 void ek_skew_facts_collect(const struct ek_skew_view *view, struct ek_arena *arena,
                            struct ek_skew_facts *ret_facts, struct ek_probe_target **ret_targets,
                            size_t *ret_n_targets);

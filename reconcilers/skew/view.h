@@ -31,7 +31,9 @@ struct ek_objs {
     const char *why; /* "" when available */
 };
 
-/* A probe result by the address ("10.99.0.11:6443", "[fd00::1]:6443") it was asked of. */
+/* A probe result by the address ("10.99.0.11:6443", "[fd00::1]:6443") it was asked of. A recording
+ * that knows other components by hostname alone says "kube-scheduler/sched-a" instead; that is
+ * matched by hostname and never becomes a target. */
 struct ek_probe_at {
     const char *address;
     const struct ek_probe *probe;
