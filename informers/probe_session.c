@@ -192,11 +192,7 @@ void ek_probe_session_free(struct ek_probe_session *session)
 /* The costly questions wait for the cheap ones, which decide whether they are needed. */
 static bool may_ask(const struct ek_probe_session *session, int q)
 {
-    if (q != Q_OPENAPI && q != Q_METRICS)
-        return true;
-    if (session->full)
-        return true;
-    return false;
+    return session->full || (q != Q_OPENAPI && q != Q_METRICS);
 }
 
 static const char *etag_of(const struct ek_probe_session *session, int q)
