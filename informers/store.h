@@ -8,7 +8,8 @@
  * deletion and an addition, never as an update.
  *
  * Ownership: the store holds one reference per object; ek_store_get and iteration lend it until
- * the next change, ek_store_snapshot gives references. Threading: the loop thread only.
+ * the next change, ek_store_snapshot gives references. Threading: the loop thread only. Handlers
+ * may read the store but not change it.
  */
 #ifndef INFORMERS_STORE_H
 #define INFORMERS_STORE_H
@@ -28,7 +29,8 @@ enum ek_store_change {
 };
 
 /* Told after the store and its indexes hold the new state. old is NULL for an addition, obj is
- * NULL for a deletion. initial is true while a replace is being told. */
+ * NULL for a deletion. initial is true while a replace, or a new handler's first view, is being
+ * told, in key order. */
 typedef void (*ek_store_handler_fn)(void *ctx, enum ek_store_change change,
                                     const struct ek_obj *old, const struct ek_obj *obj,
                                     bool initial);
@@ -58,6 +60,17 @@ const struct ek_obj *ek_store_get(const struct ek_store *store, const char *key)
 
 size_t ek_store_size(const struct ek_store *store);
 
+/*
+ * Orders two resourceVersions as the integers they are, of any length (KEP 5504; ecosystem sheet,
+ * section 5): *ret_order becomes <0, 0 or >0. EK_E_PARSE when either is not a decimal number
+ * without leading zeros.
+ */
+int ek_resource_version_compare(const char *a, const char *b, int *ret_order);
+
+/* True when the store is known to hold everything up to resource_version: the guard with which a
+ * writer waits to read its own writes. False when the two cannot be compared. */
+bool ek_store_has_reached(const struct ek_store *store, const char *resource_version);
+
 /* Returns an owned array of *ret_n references in key order; release each, then ek_free the
  * array. Two snapshots of one state are in the same order, whatever order events came in. */
 struct ek_obj **ek_store_snapshot(const struct ek_store *store, size_t *ret_n);
@@ -68,6 +81,10 @@ int ek_store_add_index(struct ek_store *store, const char *name, ek_index_fn fn)
 /* As ek_store_snapshot for the objects with that value under the named index. */
 struct ek_obj **ek_store_by_index(const struct ek_store *store, const char *name, const char *value,
                                   size_t *ret_n);
+
+/* How many different values the named index holds; 0 for an unknown index. A value without objects
+ * takes no room. */
+size_t ek_store_index_size(const struct ek_store *store, const char *name);
 
 /* Adds a handler for the life of the store; it is first told of what the store holds. */
 void ek_store_add_handler(struct ek_store *store, ek_store_handler_fn fn, void *ctx);

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "informers/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "informers/map.h"
+
+/* The objects that have one value under an index. */
+struct bucket {
+    char *value;           /* owned */
+    struct ek_map objects; /* key -> object; both borrowed from the store */
+};
+
+struct index {
+    char *name; /* owned */
+    ek_index_fn fn;
+    struct ek_map buckets; /* value -> struct bucket, owned; never an empty one */
+};
+
+struct handler {
+    ek_store_handler_fn fn;
+    void *ctx;
+};
+
+struct ek_store {
+    struct ek_map objects;  /* key -> object, one reference each */
+    char *resource_version; /* owned, never NULL */
+    struct index *indexes;
+    size_t n_indexes;
+    struct handler *handlers;
+    size_t n_handlers;
+    bool telling; /* handlers are being called */
+};
+
+struct ek_store *ek_store_new(void)
+{
+    struct ek_store *store = ek_xalloc(sizeof *store);
+
+    store->resource_version = ek_xstrdup("");
+    return store;
+}
+
+static void index_clear(struct index *index)
+{
+    size_t cursor = 0;
+    void *value;
+
+    while (ek_map_next(&index->buckets, &cursor, NULL, &value)) {
+        struct bucket *bucket = value;
+        ek_map_done(&bucket->objects);
+        ek_free(bucket->value);
+        ek_free(bucket);
+    }
+    ek_map_done(&index->buckets);
+}
+
+static void objects_clear(struct ek_map *objects)
+{
+    size_t cursor = 0;
+    void *obj;
+
+    while (ek_map_next(objects, &cursor, NULL, &obj))
+        ek_obj_unref(obj);
+    ek_map_done(objects);
+}
+
+void ek_store_free(struct ek_store *store)
+{
+    if (!store)
+        return;
+    for (size_t i = 0; i < store->n_indexes; i++) {
+        index_clear(&store->indexes[i]);
+        ek_free(store->indexes[i].name);
+    }
+    objects_clear(&store->objects);
+    ek_free(store->indexes);
+    ek_free(store->handlers);
+    ek_free(store->resource_version);
+    ek_free(store);
+}
+
+/* One object's passage into or out of an index. */
+struct indexing {
+    struct index *index;
+    struct ek_obj *obj;
+};
+
+static void bucket_add(void *ctx, const char *value)
+{
+    const struct indexing *indexing = ctx;
+    struct bucket *bucket = ek_map_get(&indexing->index->buckets, value);
+
+    if (!bucket) {
+        bucket = ek_xalloc(sizeof *bucket);
+        bucket->value = ek_xstrdup(value);
+        ek_map_put(&indexing->index->buckets, bucket->value, bucket);
+    }
+    ek_map_put(&bucket->objects, ek_obj_key(indexing->obj), indexing->obj);
+}
+
+static void bucket_remove(void *ctx, const char *value)
+{
+    const struct indexing *indexing = ctx;
+    struct bucket *bucket = ek_map_get(&indexing->index->buckets, value);
+
+    if (!bucket)
+        return; /* fn named the value twice */
+    ek_map_take(&bucket->objects, ek_obj_key(indexing->obj));
+    if (bucket->objects.n)
+        return;
+    ek_map_take(&indexing->index->buckets, value);
+    ek_map_done(&bucket->objects);
+    ek_free(bucket->value);
+    ek_free(bucket);
+}
+
+/* Moves one key of all indexes from old to obj; either may be NULL. */
+static void reindex(struct ek_store *store, struct ek_obj *old, struct ek_obj *obj)
+{
+    for (size_t i = 0; i < store->n_indexes; i++) {
+        struct indexing out = {&store->indexes[i], old}, in = {&store->indexes[i], obj};
+        if (old)
+            out.index->fn(old, bucket_remove, &out);
+        if (obj)
+            in.index->fn(obj, bucket_add, &in);
+    }
+}
+
+static void index_fill(struct index *index, const struct ek_map *objects)
+{
+    size_t cursor = 0;
+    void *obj;
+
+    while (ek_map_next(objects, &cursor, NULL, &obj)) {
+        struct indexing in = {index, obj};
+        index->fn(obj, bucket_add, &in);
+    }
+}
+
+static void tell(struct ek_store *store, enum ek_store_change change, const struct ek_obj *old,
+                 const struct ek_obj *obj, bool initial)
+{
+    store->telling = true;
+    for (size_t i = 0; i < store->n_handlers; i++)
+        store->handlers[i].fn(store->handlers[i].ctx, change, old, obj, initial);
+    store->telling = false;
+}
+
+static bool same_uid(const struct ek_obj *a, const struct ek_obj *b)
+{
+    return !strcmp(ek_obj_uid(a), ek_obj_uid(b));
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(ek_obj_key(*(struct ek_obj *const *)a), ek_obj_key(*(struct ek_obj *const *)b));
+}
+
+/* An owned array of a map's objects in key order, without references of its own. */
+static struct ek_obj **sorted(const struct ek_map *objects)
+{
+    struct ek_obj **items = ek_xrealloc(NULL, objects->n, sizeof(struct ek_obj *));
+    size_t cursor = 0, n = 0;
+    void *obj;
+
+    while (ek_map_next(objects, &cursor, NULL, &obj))
+        items[n++] = obj;
+    qsort(items, n, sizeof(struct ek_obj *), by_key);
+    return items;
+}
+
+/* Tells a replace: what is gone in before's order, then what there is in now's order. */
+static void tell_replaced(struct ek_store *store, const struct ek_map *before)
+{
+    struct ek_obj **gone = sorted(before), **here = sorted(&store->objects);
+
+    for (size_t i = 0; i < before->n; i++) {
+        const struct ek_obj *obj = ek_map_get(&store->objects, ek_obj_key(gone[i]));
+        if (!obj || !same_uid(gone[i], obj))
+            tell(store, EK_STORE_DELETED, gone[i], NULL, true);
+    }
+    for (size_t i = 0; i < store->objects.n; i++) {
+        const struct ek_obj *old = ek_map_get(before, ek_obj_key(here[i]));
+        if (old && same_uid(old, here[i]))
+            tell(store, EK_STORE_UPDATED, old, here[i], true);
+        else
+            tell(store, EK_STORE_ADDED, NULL, here[i], true);
+    }
+    ek_free(gone);
+    ek_free(here);
+}
+
+void ek_store_replace(struct ek_store *store, struct ek_obj *const *items, size_t n,
+                      const char *resource_version)
+{
+    struct ek_map before = store->objects;
+
+    assert(!store->telling);
+    ek_map_init(&store->objects);
+    for (size_t i = 0; i < n; i++)
+        ek_obj_unref(ek_map_put(&store->objects, ek_obj_key(items[i]), ek_obj_ref(items[i])));
+    for (size_t i = 0; i < store->n_indexes; i++) {
+        index_clear(&store->indexes[i]);
+        index_fill(&store->indexes[i], &store->objects);
+    }
+    ek_store_set_resource_version(store, resource_version);
+    if (store->n_handlers)
+        tell_replaced(store, &before);
+    objects_clear(&before);
+}
+
+void ek_store_put(struct ek_store *store, struct ek_obj *obj)
+{
+    assert(!store->telling);
+    struct ek_obj *old = ek_map_put(&store->objects, ek_obj_key(obj), ek_obj_ref(obj));
+    reindex(store, old, obj);
+    if (old && same_uid(old, obj)) {
+        tell(store, EK_STORE_UPDATED, old, obj, false);
+    } else {
+        if (old)
+            tell(store, EK_STORE_DELETED, old, NULL, false);
+        tell(store, EK_STORE_ADDED, NULL, obj, false);
+    }
+    ek_obj_unref(old);
+}
+
+void ek_store_remove(struct ek_store *store, const struct ek_obj *obj)
+{
+    assert(!store->telling);
+    struct ek_obj *old = ek_map_take(&store->objects, ek_obj_key(obj));
+    if (!old)
+        return;
+    reindex(store, old, NULL);
+    tell(store, EK_STORE_DELETED, old, NULL, false);
+    ek_obj_unref(old);
+}
+
+void ek_store_set_resource_version(struct ek_store *store, const char *resource_version)
+{
+    char *copy = ek_xstrdup(resource_version ? resource_version : "");
+
+    ek_free(store->resource_version);
+    store->resource_version = copy;
+}
+
+const char *ek_store_resource_version(const struct ek_store *store)
+{
+    return store->resource_version;
+}
+
+const struct ek_obj *ek_store_get(const struct ek_store *store, const char *key)
+{
+    return ek_map_get(&store->objects, key);
+}
+
+size_t ek_store_size(const struct ek_store *store)
+{
+    return store->objects.n;
+}
+
+static bool is_number(const char *s)
+{
+    size_t digits = strspn(s, "0123456789");
+    return digits > 0 && s[digits] == '\0' && (s[0] != '0' || digits == 1);
+}
+
+int ek_resource_version_compare(const char *a, const char *b, int *ret_order)
+{
+    if (!is_number(a) || !is_number(b))
+        return EK_E_PARSE;
+    size_t a_len = strlen(a), b_len = strlen(b);
+    *ret_order = a_len == b_len ? strcmp(a, b) : a_len < b_len ? -1 : 1;
+    return 0;
+}
+
+bool ek_store_has_reached(const struct ek_store *store, const char *resource_version)
+{
+    int order;
+    return ek_resource_version_compare(store->resource_version, resource_version, &order) == 0 &&
+           order >= 0;
+}
+
+static struct ek_obj **snapshot(const struct ek_map *objects, size_t *ret_n)
+{
+    struct ek_obj **items = sorted(objects);
+
+    for (size_t i = 0; i < objects->n; i++)
+        ek_obj_ref(items[i]);
+    *ret_n = objects->n;
+    return items;
+}
+
+struct ek_obj **ek_store_snapshot(const struct ek_store *store, size_t *ret_n)
+{
+    return snapshot(&store->objects, ret_n);
+}
+
+void ek_snapshot_free(struct ek_obj **items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ek_obj_unref(items[i]);
+    ek_free(items);
+}
+
+static struct index *find_index(const struct ek_store *store, const char *name)
+{
+    for (size_t i = 0; i < store->n_indexes; i++)
+        if (!strcmp(store->indexes[i].name, name))
+            return &store->indexes[i];
+    return NULL;
+}
+
+int ek_store_add_index(struct ek_store *store, const char *name, ek_index_fn fn)
+{
+    if (find_index(store, name))
+        return EK_E_EXIST;
+    store->indexes = ek_xrealloc(store->indexes, store->n_indexes + 1, sizeof *store->indexes);
+    struct index *index = &store->indexes[store->n_indexes++];
+    *index = (struct index){.name = ek_xstrdup(name), .fn = fn};
+    index_fill(index, &store->objects);
+    return 0;
+}
+
+struct ek_obj **ek_store_by_index(const struct ek_store *store, const char *name, const char *value,
+                                  size_t *ret_n)
+{
+    static const struct ek_map none;
+    const struct index *index = find_index(store, name);
+    const struct bucket *bucket = index ? ek_map_get(&index->buckets, value) : NULL;
+
+    return snapshot(bucket ? &bucket->objects : &none, ret_n);
+}
+
+size_t ek_store_index_size(const struct ek_store *store, const char *name)
+{
+    const struct index *index = find_index(store, name);
+    return index ? index->buckets.n : 0;
+}
+
+void ek_store_add_handler(struct ek_store *store, ek_store_handler_fn fn, void *ctx)
+{
+    assert(!store->telling);
+    store->handlers = ek_xrealloc(store->handlers, store->n_handlers + 1, sizeof *store->handlers);
+    store->handlers[store->n_handlers++] = (struct handler){fn, ctx};
+    struct ek_obj **items = sorted(&store->objects);
+    store->telling = true;
+    for (size_t i = 0; i < store->objects.n; i++)
+        fn(ctx, EK_STORE_ADDED, NULL, items[i], true);
+    store->telling = false;
+    ek_free(items);
+}
