@@ -30,6 +30,11 @@ const char *ek_rule_name(enum ek_rule rule)
     return (unsigned)rule < EK_RULE_MAX ? rule_names[rule] : "";
 }
 
+struct ek_minor ek_policy_usable(struct ek_minor v)
+{
+    return v.major == 0 ? EK_MINOR_UNKNOWN : v;
+}
+
 static void lower(struct ek_bound *bound, struct ek_minor v, const char *by)
 {
     if (v.known && (!bound->at.known || ek_minor_cmp(v, bound->at) < 0))

@@ -81,6 +81,10 @@ struct ek_range {
     struct ek_bound min, max;
 };
 
+/* v, or unknown where it cannot be a release: 0.x is what a build without a stamped version
+ * reports ("0.0.0-master+$Format", skew sheet, section 3.4). */
+struct ek_minor ek_policy_usable(struct ek_minor v);
+
 /* The extremes of n servers. */
 struct ek_bounds ek_policy_bounds(const struct ek_server *servers, size_t n);
 

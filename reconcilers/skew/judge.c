@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/skew/judge.h"
+
+#include <string.h>
+
+#include "api/time.h"
+#include "reconcilers/skew/judge_text.h"
+#include "reconcilers/skew/text.h"
+
+struct judge {
+    const struct ek_skew_facts *facts;
+    const struct ek_skew_spec *spec;
+    struct ek_arena *arena;
+    struct ek_judgement *out;
+    struct ek_bounds raised; /* every server one minor further */
+};
+
+bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component component)
+{
+    return spec->policy.ignored & (1u << component);
+}
+
+bool ek_skew_peer_counts(const struct ek_peer_fact *peer, const struct ek_skew_spec *spec)
+{
+    bool renewed = peer->server_id[0] && !peer->lease_stale && peer->lease_age_ms >= 0;
+    bool uncallable = !peer->address[0] && spec->mode == EK_PEERS_AUTO;
+    return peer->live || (renewed && uncallable);
+}
+
+static struct ek_server as_server(struct ek_arena *arena, const struct ek_peer_fact *peer)
+{
+    const struct ek_versions *v = &peer->versions;
+    struct ek_server s = {ek_skew_clean(arena, peer->name), ek_policy_usable(v->binary),
+                          ek_policy_usable(v->emulation), ek_policy_usable(v->min_compat)};
+    if (v->assumed_min_compat || !s.mcv.known)
+        s.mcv = ek_policy_default_min_compat(s.bv, s.ev);
+    return s;
+}
+
+static void collect_servers(struct judge *j)
+{
+    struct ek_judgement *out = j->out;
+    const char **unknown = ek_arena_alloc(j->arena, (j->facts->n_peers + 1) * sizeof(*unknown));
+    size_t n_unknown = 0;
+    out->servers = ek_arena_alloc(j->arena, (j->facts->n_peers + 1) * sizeof(*out->servers));
+    struct ek_server *next =
+        ek_arena_alloc(j->arena, (j->facts->n_peers + 1) * sizeof(struct ek_server));
+    for (size_t i = 0; i < j->facts->n_peers; i++) {
+        if (!ek_skew_peer_counts(&j->facts->peers[i], j->spec))
+            continue;
+        struct ek_server s = as_server(j->arena, &j->facts->peers[i]);
+        if (!s.bv.known || !s.ev.known)
+            unknown[n_unknown++] = s.name;
+        next[out->n_servers] = ek_policy_raised(s, ek_minor_offset(s.ev, 1));
+        out->servers[out->n_servers++] = s;
+    }
+    out->bounds = ek_policy_bounds(out->servers, out->n_servers);
+    j->raised = ek_policy_bounds(next, out->n_servers);
+    out->incomplete = ek_judge_text_incomplete(j->arena, j->facts, unknown, n_unknown, out);
+    if (out->incomplete[0])
+        out->bounds.complete = j->raised.complete = false;
+}
+
+static void add_violation(struct judge *j, enum ek_component component, enum ek_rule rule,
+                          const char *instance, struct ek_said said)
+{
+    j->out->violations[j->out->n_violations++] =
+        (struct ek_violation){component,    rule,        ek_skew_clean(j->arena, instance),
+                              said.message, said.remedy, EK_TIME_UNSET};
+}
+
+static struct ek_judged judged(enum ek_verdict verdict, enum ek_rule rule, const char *reason,
+                               struct ek_said said)
+{
+    return (struct ek_judged){verdict, rule, reason, said.message, said.remedy};
+}
+
+static struct ek_judged ignored(void)
+{
+    return judged(EK_VERDICT_NOT_JUDGED, EK_RULE_NONE, "Ignored",
+                  (struct ek_said){"left out by spec.skewPolicy.ignoredComponents", ""});
+}
+
+/* The verdict where the rules could not decide: whose version is missing? */
+static struct ek_judged undecided(struct judge *j, const char *label,
+                                  const struct ek_versions *versions, struct ek_minor own)
+{
+    if (own.known)
+        return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "ApiserverUnknown",
+                      (struct ek_said){j->out->incomplete, ""});
+    const char *reason = versions->unknown_reason[0] ? versions->unknown_reason : "NotReported";
+    return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, reason,
+                  ek_judge_text_unknown(j->arena, label, versions, reason));
+}
+
+static struct ek_judged judge_peer(struct judge *j, const struct ek_peer_fact *peer)
+{
+    enum ek_rule rules[EK_SERVER_RULES_MAX];
+    size_t n = 0;
+    if (ek_skew_ignored(j->spec, EK_KUBE_APISERVER))
+        return ignored();
+    if (!ek_skew_peer_counts(peer, j->spec))
+        return judged(EK_VERDICT_NOT_JUDGED, EK_RULE_NONE, "NotLive",
+                      (struct ek_said){"not live: it does not count for the rules", ""});
+    struct ek_server s = as_server(j->arena, peer);
+    enum ek_verdict verdict =
+        ek_policy_check_server(&s, &j->out->bounds, &j->spec->policy, rules, &n);
+    for (size_t i = 0; i < n; i++)
+        add_violation(j, EK_KUBE_APISERVER, rules[i], peer->name,
+                      ek_judge_text_server(j->arena, &s, rules[i], j->out, &j->spec->policy));
+    if (verdict == EK_VERDICT_UNSUPPORTED) {
+        const struct ek_violation *first = &j->out->violations[j->out->n_violations - n];
+        return judged(verdict, rules[0], ek_rule_name(rules[0]),
+                      (struct ek_said){first->message, first->remedy});
+    }
+    if (verdict == EK_VERDICT_UNKNOWN)
+        return undecided(j, ek_arena_printf(j->arena, "API server %s", s.name), &peer->versions,
+                         s.bv.known ? s.ev : s.bv);
+    if (verdict == EK_VERDICT_AT_LIMIT)
+        return judged(verdict, EK_RULE_NONE, "NextUpgradeBreaks",
+                      ek_judge_text_server_limit(j->arena, &s, j->out));
+    return judged(verdict, EK_RULE_NONE, "WithinRange", (struct ek_said){"", ""});
+}
+
+/* Judges a controller instance or a node group alike. */
+static struct ek_judged judge_component(struct judge *j, enum ek_component component,
+                                        const char *instance, const char *label,
+                                        const struct ek_versions *versions)
+{
+    enum ek_rule rule, later;
+    struct ek_minor bv = ek_policy_usable(versions->binary),
+                    ev = ek_policy_usable(versions->emulation);
+    struct ek_minor own = ek_policy_judged_version(component, bv, ev);
+    const struct ek_skew_policy *policy = &j->spec->policy;
+    enum ek_verdict verdict = ek_policy_check(component, bv, ev, &j->out->bounds, policy, &rule);
+    struct ek_range range = ek_policy_range(component, bv, &j->out->bounds, policy);
+    if (verdict == EK_VERDICT_UNSUPPORTED && component == EK_CLOUD_CONTROLLER_MANAGER &&
+        versions->source == EK_SOURCE_POD_IMAGE)
+        return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "VendorVersion",
+                      ek_judge_text_vendor(j->arena, label, own));
+    if (verdict == EK_VERDICT_UNSUPPORTED) {
+        struct ek_said said =
+            rule == EK_RULE_CONTROLLER_BINARY
+                ? ek_judge_text_binary(j->arena, label, bv, &j->out->bounds)
+                : ek_judge_text_range(j->arena, label, own, versions->assumed_emulation, &range);
+        add_violation(j, component, rule, instance, said);
+        return judged(verdict, rule, ek_rule_name(rule), said);
+    }
+    if (verdict == EK_VERDICT_UNKNOWN)
+        return undecided(j, label, versions, own);
+    if (ek_policy_check(component, bv, ev, &j->raised, policy, &later) == EK_VERDICT_UNSUPPORTED) {
+        range = ek_policy_range(component, bv, &j->raised, policy);
+        return judged(EK_VERDICT_AT_LIMIT, EK_RULE_NONE, "NextUpgradeBreaks",
+                      ek_judge_text_limit(j->arena, label, own, &range));
+    }
+    return judged(EK_VERDICT_SUPPORTED, EK_RULE_NONE, "WithinRange", (struct ek_said){"", ""});
+}
+
+static struct ek_judged judge_instance(struct judge *j, const struct ek_instance_fact *instance)
+{
+    if (instance->stale)
+        return judged(EK_VERDICT_NOT_JUDGED, EK_RULE_NONE,
+                      instance->stale_reason[0] ? instance->stale_reason : "Stale",
+                      (struct ek_said){"no sign of life: it does not count", ""});
+    if (ek_skew_ignored(j->spec, instance->component))
+        return ignored();
+    return judge_component(j, instance->component, instance->name,
+                           ek_judge_text_instance(j->arena, instance), &instance->versions);
+}
+
+/* Do kube-proxy and kubelet group have a node in common? Groups name a few of their nodes only. */
+static enum ek_tristate share_node(const struct ek_node_group *a, const struct ek_node_group *b)
+{
+    for (size_t i = 0; i < a->n_names; i++)
+        for (size_t k = 0; k < b->n_names; k++)
+            if (strcmp(a->names[i], b->names[k]) == 0)
+                return EK_TRUE;
+    return a->n_names < a->count || b->n_names < b->count ? EK_UNSURE : EK_FALSE;
+}
+
+/* KubeProxyNodeRange: the kube-proxy of a node against its kubelet. */
+static struct ek_judged judge_proxy_nodes(struct judge *j, const struct ek_node_group *proxy,
+                                          struct ek_judged before)
+{
+    for (size_t i = 0; i < j->facts->n_groups; i++) {
+        const struct ek_node_group *kubelet = &j->facts->groups[i];
+        struct ek_minor p = ek_policy_usable(proxy->versions.binary);
+        struct ek_minor k = ek_policy_usable(kubelet->versions.binary);
+        if (kubelet->component != EK_KUBELET || !p.known || !k.known ||
+            ek_policy_proxy_fits_kubelet(p, k))
+            continue;
+        enum ek_tristate shared = share_node(proxy, kubelet);
+        struct ek_said said = ek_judge_text_proxy(j->arena, proxy, kubelet, shared == EK_TRUE);
+        if (shared == EK_TRUE) {
+            enum ek_rule rule = EK_RULE_KUBE_PROXY_NODE_RANGE;
+            add_violation(j, EK_KUBE_PROXY, rule, proxy->version, said);
+            return judged(EK_VERDICT_UNSUPPORTED, rule, ek_rule_name(rule), said);
+        }
+        if (shared == EK_UNSURE)
+            before = judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "NodePairUnknown", said);
+    }
+    return before;
+}
+
+static struct ek_judged judge_group(struct judge *j, const struct ek_node_group *group)
+{
+    if (ek_skew_ignored(j->spec, group->component))
+        return ignored();
+    struct ek_judged verdict =
+        judge_component(j, group->component, group->version, ek_judge_text_group(j->arena, group),
+                        &group->versions);
+    if (group->component == EK_KUBE_PROXY && verdict.verdict != EK_VERDICT_UNSUPPORTED)
+        verdict = judge_proxy_nodes(j, group, verdict);
+    return verdict;
+}
+
+static bool seen_live(const struct ek_skew_facts *facts, enum ek_component component)
+{
+    for (size_t i = 0; i < facts->n_instances; i++)
+        if (facts->instances[i].component == component && !facts->instances[i].stale)
+            return true;
+    return false;
+}
+
+/* What every cluster has but was not seen is unknown, not fine. */
+static void judge_absent(struct judge *j, bool nodes_available)
+{
+    static const enum ek_component expected[] = {EK_KUBE_CONTROLLER_MANAGER, EK_KUBE_SCHEDULER,
+                                                 EK_KUBELET};
+    struct ek_judgement *out = j->out;
+    out->absent =
+        ek_arena_alloc(j->arena, sizeof(expected) / sizeof(*expected) * sizeof(*out->absent));
+    for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+        enum ek_component c = expected[i];
+        if (ek_skew_ignored(j->spec, c) ||
+            (c == EK_KUBELET ? nodes_available : seen_live(j->facts, c)))
+            continue;
+        out->absent[out->n_absent++] =
+            (struct ek_absent){c, judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "NotObserved",
+                                         ek_judge_text_absent(j->arena, c))};
+        out->counts[c][EK_VERDICT_UNKNOWN]++;
+    }
+}
+
+static void judge_all(struct judge *j)
+{
+    const struct ek_skew_facts *facts = j->facts;
+    struct ek_judgement *out = j->out;
+    for (size_t i = 0; i < facts->n_peers; i++) {
+        out->peers[i] = judge_peer(j, &facts->peers[i]);
+        out->counts[EK_KUBE_APISERVER][out->peers[i].verdict]++;
+    }
+    for (size_t i = 0; i < facts->n_instances; i++) {
+        out->instances[i] = judge_instance(j, &facts->instances[i]);
+        out->counts[facts->instances[i].component][out->instances[i].verdict]++;
+    }
+    for (size_t i = 0; i < facts->n_groups; i++) {
+        out->groups[i] = judge_group(j, &facts->groups[i]);
+        out->counts[facts->groups[i].component][out->groups[i].verdict] += facts->groups[i].count;
+    }
+}
+
+void ek_skew_judge(const struct ek_skew_facts *facts, const struct ek_skew_spec *spec,
+                   bool nodes_available, struct ek_arena *arena, struct ek_judgement *ret)
+{
+    *ret = (struct ek_judgement){0};
+    struct judge j = {.facts = facts, .spec = spec, .arena = arena, .out = ret};
+    size_t n_violations =
+        facts->n_peers * EK_SERVER_RULES_MAX + facts->n_instances + facts->n_groups;
+    ret->peers = ek_arena_alloc(arena, (facts->n_peers + 1) * sizeof(*ret->peers));
+    ret->instances = ek_arena_alloc(arena, (facts->n_instances + 1) * sizeof(*ret->instances));
+    ret->groups = ek_arena_alloc(arena, (facts->n_groups + 1) * sizeof(*ret->groups));
+    ret->violations = ek_arena_alloc(arena, (n_violations + 1) * sizeof(*ret->violations));
+    collect_servers(&j);
+    judge_all(&j);
+    judge_absent(&j, nodes_available);
+    ek_skew_judge_next__(facts, spec, arena, ret);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/skew/judge_text.h"
+
+#include <string.h>
+
+#include "reconcilers/skew/text.h"
+
+/* Names shown before "and N more" (as OpenShift's kubelet check does: three). */
+#define NAMES_SHOWN 3
+
+const char *ek_judge_text_instance(struct ek_arena *arena, const struct ek_instance_fact *instance)
+{
+    return ek_arena_printf(arena, "%s %s", ek_component_name(instance->component),
+                           ek_skew_clean(arena, instance->name));
+}
+
+const char *ek_judge_text_group(struct ek_arena *arena, const struct ek_node_group *group)
+{
+    const char *version = group->version[0] ? group->version : "without a version";
+    return ek_arena_printf(
+        arena, "%s %s on %zu node%s (%s)", ek_component_name(group->component),
+        ek_skew_clean(arena, version), group->count, group->count == 1 ? "" : "s",
+        ek_skew_names_text(arena, group->names, group->n_names, group->count, NAMES_SHOWN));
+}
+
+const char *ek_judge_text_incomplete(struct ek_arena *arena, const struct ek_skew_facts *facts,
+                                     const char *const *unknown, size_t n_unknown,
+                                     const struct ek_judgement *judgement)
+{
+    if (!facts->enumerated)
+        return ek_arena_printf(arena, "the list of API servers is not known: %s",
+                               ek_skew_clean_max(arena, facts->not_enumerated, 256));
+    if (judgement->n_servers == 0)
+        return "no live API server was found";
+    if (n_unknown == 0)
+        return "";
+    return ek_arena_printf(arena, "the version of API server%s %s is not known",
+                           n_unknown == 1 ? "" : "s",
+                           ek_skew_names_text(arena, unknown, n_unknown, n_unknown, NAMES_SHOWN));
+}
+
+static struct ek_said said_spread(struct ek_arena *arena, const struct ek_server *s,
+                                  const struct ek_bounds *b, int skew)
+{
+    struct ek_minor least = ek_minor_offset(b->max_ev.at, -skew);
+    const char *to = ek_skew_minor_text(arena, least);
+    bool binary_suffices = s->bv.known && ek_minor_cmp(s->bv, least) >= 0;
+    const char *message =
+        ek_arena_printf(arena, "API server %s emulates %s, more than %d minor%s behind %s (%s)",
+                        s->name, ek_skew_minor_text(arena, s->ev), skew, skew == 1 ? "" : "s",
+                        b->max_ev.by, ek_skew_minor_text(arena, b->max_ev.at));
+    return (struct ek_said){
+        message,
+        binary_suffices
+            ? ek_arena_printf(arena,
+                              "raise --emulated-version of %s to %s, one minor at "
+                              "a time",
+                              s->name, to)
+            : ek_arena_printf(arena, "upgrade %s to %s, one minor at a time", s->name, to)};
+}
+
+static struct ek_said said_compatibility(struct ek_arena *arena, const struct ek_server *s,
+                                         const struct ek_bounds *b)
+{
+    const char *mcv = ek_skew_minor_text(arena, s->mcv);
+    const char *ev = ek_skew_minor_text(arena, b->min_ev.at);
+    return (struct ek_said){
+        ek_arena_printf(arena,
+                        "API server %s is compatible with %s and later only, but %s emulates %s: "
+                        "it may not understand what %s stores",
+                        s->name, mcv, b->min_ev.by, ev, s->name),
+        ek_arena_printf(arena,
+                        "raise %s to %s, or start %s with --min-compatibility-version=%s if its "
+                        "binary allows it",
+                        b->min_ev.by, mcv, s->name, ev)};
+}
+
+static struct ek_said said_binaries(struct ek_arena *arena, const struct ek_server *s,
+                                    const struct ek_bounds *b)
+{
+    return (struct ek_said){
+        ek_arena_printf(arena,
+                        "the binary of API server %s (%s) is more than 3 minors behind %s "
+                        "(%s)",
+                        s->name, ek_skew_minor_text(arena, s->bv), b->max_bv.by,
+                        ek_skew_minor_text(arena, b->max_bv.at)),
+        ek_arena_printf(arena, "upgrade the binary of %s to %s or later", s->name,
+                        ek_skew_minor_text(arena, ek_minor_offset(b->max_bv.at, -3)))};
+}
+
+struct ek_said ek_judge_text_server(struct ek_arena *arena, const struct ek_server *server,
+                                    enum ek_rule rule, const struct ek_judgement *judgement,
+                                    const struct ek_skew_policy *policy)
+{
+    if (rule == EK_RULE_APISERVER_EMULATION_SPREAD)
+        return said_spread(arena, server, &judgement->bounds, policy->max_apiserver_skew);
+    if (rule == EK_RULE_APISERVER_COMPATIBILITY)
+        return said_compatibility(arena, server, &judgement->bounds);
+    return said_binaries(arena, server, &judgement->bounds);
+}
+
+struct ek_said ek_judge_text_server_limit(struct ek_arena *arena, const struct ek_server *server,
+                                          const struct ek_judgement *judgement)
+{
+    const struct ek_bound *newest = &judgement->bounds.max_ev;
+    const char *at = ek_skew_minor_text(arena, newest->at);
+    return (struct ek_said){
+        ek_arena_printf(arena,
+                        "API server %s emulates %s while %s is at %s: no server can go "
+                        "further before it follows",
+                        server->name, ek_skew_minor_text(arena, server->ev), newest->by, at),
+        ek_arena_printf(arena, "bring %s to %s", server->name, at)};
+}
+
+struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, struct ek_minor own,
+                                   bool assumed, const struct ek_range *range)
+{
+    const char *v = ek_skew_minor_text(arena, own);
+    const char *min = ek_skew_minor_text(arena, range->min.at);
+    const char *max = ek_skew_minor_text(arena, range->max.at);
+    const char *note = assumed ? " (emulation assumed to be the binary)" : "";
+    bool below = range->min.at.known && ek_minor_cmp(own, range->min.at) < 0;
+    if (range->min.at.known && range->max.at.known &&
+        ek_minor_cmp(range->min.at, range->max.at) > 0)
+        return (struct ek_said){
+            ek_arena_printf(arena,
+                            "%s is at %s%s, but no version suits all API servers: %s needs "
+                            "%s or later, %s %s or earlier",
+                            label, v, note, range->min.by, min, range->max.by, max),
+            ek_arena_printf(arena, "bring API servers %s and %s closer together first",
+                            range->min.by, range->max.by)};
+    if (below)
+        return (struct ek_said){
+            ek_arena_printf(arena, "%s is at %s%s, older than the %s that API server %s requires",
+                            label, v, note, min, range->min.by),
+            ek_arena_printf(arena, "upgrade it to %s or later, at most %s", min, max)};
+    return (struct ek_said){
+        ek_arena_printf(arena, "%s is at %s%s, newer than the %s that API server %s allows", label,
+                        v, note, max, range->max.by),
+        ek_arena_printf(arena, "upgrade API server %s to %s first, or return to %s", range->max.by,
+                        v, max)};
+}
+
+struct ek_said ek_judge_text_limit(struct ek_arena *arena, const char *label, struct ek_minor own,
+                                   const struct ek_range *range)
+{
+    const char *min = ek_skew_minor_text(arena, range->min.at);
+    return (struct ek_said){
+        ek_arena_printf(arena,
+                        "%s is at %s: supported now, but not once API servers go one minor "
+                        "further (they will require %s)",
+                        label, ek_skew_minor_text(arena, own), min),
+        ek_arena_printf(arena, "upgrade it to %s before the API servers", min)};
+}
+
+struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, struct ek_minor bv,
+                                    const struct ek_bounds *bounds)
+{
+    const char *v = ek_skew_minor_text(arena, bv);
+    const char *server = ek_skew_minor_text(arena, bounds->min_bv.at);
+    return (struct ek_said){
+        ek_arena_printf(arena,
+                        "the binary of %s (%s) is newer than that of API server %s (%s): it "
+                        "may call APIs that %s lacks",
+                        label, v, bounds->min_bv.by, server, bounds->min_bv.by),
+        ek_arena_printf(arena, "upgrade API server %s to %s first, or return to %s",
+                        bounds->min_bv.by, v, server)};
+}
+
+/* What helps against each reason; the reasons are those of struct ek_versions. */
+static const char *remedy_for(const char *reason)
+{
+    static const char *const remedies[][2] = {
+        {"Unreachable", "see the condition PeersReachable"},
+        {"NotProbed", "wait for the first probe"},
+        {"NoAddress", "see the condition PeersReachable"},
+        {"Unparsable", "report a version such as v1.36.2"},
+        {"NotReported", "see whether it has reported its status"},
+    };
+    for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
+        if (strcmp(remedies[i][0], reason) == 0)
+            return remedies[i][1];
+    return "make its metrics readable, or list it in spec.skewPolicy.ignoredComponents";
+}
+
+struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
+                                     const struct ek_versions *versions, const char *reason)
+{
+    const char *raw = ek_skew_clean(arena, versions->binary_string);
+    const char *got = raw[0] ? ek_arena_printf(arena, ", reported \"%s\"", raw) : "";
+    return (struct ek_said){
+        ek_arena_printf(arena, "%s: version not known (%s%s)", label, reason, got),
+        remedy_for(reason)};
+}
+
+struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, struct ek_minor own)
+{
+    return (struct ek_said){
+        ek_arena_printf(arena,
+                        "%s has an image tag of %s, which is outside of what the API servers "
+                        "allow but may be its vendor's own numbering",
+                        label, ek_skew_minor_text(arena, own)),
+        "check the vendor's compatibility table, or list cloud-controller-manager in "
+        "spec.skewPolicy.ignoredComponents"};
+}
+
+struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_group *proxy,
+                                   const struct ek_node_group *kubelet, bool proven)
+{
+    return (struct ek_said){
+        ek_arena_printf(arena, "%s %s too far from kubelet %s%s", ek_judge_text_group(arena, proxy),
+                        proven ? "is" : "may be", ek_skew_clean(arena, kubelet->version),
+                        proven ? " of the same node" : ", if they share a node"),
+        "keep kube-proxy and kubelet of one node within three minors"};
+}
+
+struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component component)
+{
+    const char *name = ek_component_name(component);
+    if (component == EK_KUBELET)
+        return (struct ek_said){"nodes cannot be listed: no kubelet version is known",
+                                "grant list and watch on nodes"};
+    return (struct ek_said){
+        ek_arena_printf(arena,
+                        "no live %s was seen: no LeaseCandidate, election Lease or pod "
+                        "tells of one",
+                        name),
+        ek_arena_printf(arena,
+                        "if the provider hides it, list %s in "
+                        "spec.skewPolicy.ignoredComponents",
+                        name)};
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The judge's sentences: what is wrong with whom, and what to do about it. One function per
+ * finding, so that wording is found in one place. Pure; results live in the arena.
+ */
+#ifndef RECONCILERS_SKEW_JUDGE_TEXT_H
+#define RECONCILERS_SKEW_JUDGE_TEXT_H
+
+#include "reconcilers/skew/judge.h"
+
+/* A finding and its remedy; never NULL, the remedy may be "". */
+struct ek_said {
+    const char *message;
+    const char *remedy;
+};
+
+/* "kube-scheduler sched-a", "kubelet v1.32.9 on 3 nodes (n1, n2 and n3)". */
+const char *ek_judge_text_instance(struct ek_arena *arena, const struct ek_instance_fact *instance);
+const char *ek_judge_text_group(struct ek_arena *arena, const struct ek_node_group *group);
+
+/* Why the API servers are not all known; "" when they are. */
+const char *ek_judge_text_incomplete(struct ek_arena *arena, const struct ek_skew_facts *facts,
+                                     const char *const *unknown, size_t n_unknown,
+                                     const struct ek_judgement *judgement);
+
+/* A server breaks a rule; a server holds the others up. */
+struct ek_said ek_judge_text_server(struct ek_arena *arena, const struct ek_server *server,
+                                    enum ek_rule rule, const struct ek_judgement *judgement,
+                                    const struct ek_skew_policy *policy);
+struct ek_said ek_judge_text_server_limit(struct ek_arena *arena, const struct ek_server *server,
+                                          const struct ek_judgement *judgement);
+
+/* own is outside of range (assumed: own is a binary version standing in for the emulation). */
+struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, struct ek_minor own,
+                                   bool assumed, const struct ek_range *range);
+
+/* own is inside now, but outside of range after the next upgrade. */
+struct ek_said ek_judge_text_limit(struct ek_arena *arena, const char *label, struct ek_minor own,
+                                   const struct ek_range *range);
+
+/* A controller's binary is newer than a server's. */
+struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, struct ek_minor bv,
+                                    const struct ek_bounds *bounds);
+
+/* The version of label is not known for reason. */
+struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
+                                     const struct ek_versions *versions, const char *reason);
+
+/* A cloud provider's image tag that does not look like a Kubernetes version. */
+struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, struct ek_minor own);
+
+/* kube-proxy and kubelet too far apart, on a node they share or perhaps share. */
+struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_group *proxy,
+                                   const struct ek_node_group *kubelet, bool proven);
+
+/* Nothing of the component was seen. */
+struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component component);
+
+#endif

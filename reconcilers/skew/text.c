@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/skew/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool plain(char c)
+{
+    return c >= 0x20 && c < 0x7f;
+}
+
+const char *ek_skew_clean_max(struct ek_arena *arena, const char *s, size_t max)
+{
+    size_t len = 0, clean = 0;
+    if (!s)
+        return "";
+    for (; s[len] && len <= max; len++)
+        clean += plain(s[len]);
+    if (len <= max && clean == len)
+        return s;
+    bool cut = len > max;
+    len = cut ? max : len;
+    char *out = ek_arena_strndup(arena, s, len);
+    for (size_t i = 0; i < len; i++)
+        if (!plain(out[i]))
+            out[i] = '?';
+    if (cut)
+        memset(out + len - 3, '.', 3);
+    return out;
+}
+
+const char *ek_skew_clean(struct ek_arena *arena, const char *s)
+{
+    return ek_skew_clean_max(arena, s, EK_SKEW_TEXT_MAX);
+}
+
+const char *ek_skew_minor_text(struct ek_arena *arena, struct ek_minor v)
+{
+    char buf[EK_MINOR_SIZE];
+    return v.known ? ek_arena_strdup(arena, ek_minor_format(v, buf)) : "unknown";
+}
+
+const char *ek_skew_names_text(struct ek_arena *arena, const char *const *names, size_t n_names,
+                               size_t n, size_t max)
+{
+    const char *text = "";
+    size_t shown = n_names < max ? n_names : max;
+    for (size_t i = 0; i < shown; i++) {
+        const char *sep = i == 0 ? "" : i + 1 == n ? " and " : ", ";
+        text = ek_arena_printf(arena, "%s%s%s", text, sep, ek_skew_clean(arena, names[i]));
+    }
+    if (n > shown)
+        text = ek_arena_printf(arena, "%s%s%zu more", text, shown ? " and " : "", n - shown);
+    return text;
+}

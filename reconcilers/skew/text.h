@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small pieces of text for messages and status. Every string that came from a server or a node
+ * goes through ek_skew_clean before it is shown. Results live in the arena. Pure.
+ */
+#ifndef RECONCILERS_SKEW_TEXT_H
+#define RECONCILERS_SKEW_TEXT_H
+
+#include "api/arena.h"
+#include "api/version.h"
+
+/* Longest name or version that is shown. */
+#define EK_SKEW_TEXT_MAX 63
+
+/* s as printable ASCII ('?' for the rest), cut to EK_SKEW_TEXT_MAX characters of which "..." are
+ * the last; NULL becomes "". Returns s itself when nothing had to be changed. */
+const char *ek_skew_clean(struct ek_arena *arena, const char *s);
+
+/* As ek_skew_clean with a limit of its own, for sentences that came from elsewhere. */
+const char *ek_skew_clean_max(struct ek_arena *arena, const char *s, size_t max);
+
+/* "1.36", or "unknown". */
+const char *ek_skew_minor_text(struct ek_arena *arena, struct ek_minor v);
+
+/* "a, b and c", or "a, b, c and 5 more": at most max of the n_names given names, out of n. */
+const char *ek_skew_names_text(struct ek_arena *arena, const char *const *names, size_t n_names,
+                               size_t n, size_t max);
+
+#endif
