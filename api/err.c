@@ -6,6 +6,23 @@
 #include <string.h>
 
 #include "api/mem.h"
+#include "api/quote.h"
+
+/* Ends a message of which only a part fitted after its last whole character, because messages end
+ * up in JSON. n is what printf returned for a message of size bytes. */
+static void cut_message(char *message, size_t size, int n)
+{
+    if (n >= 0 && (size_t)n < size)
+        return;
+    size_t len = strlen(message), start = len;
+    unsigned rune;
+    while (start > 0 && len - start < 4 && ((unsigned char)message[start - 1] & 0xc0) == 0x80)
+        start--;
+    if (start > 0)
+        start--;
+    if (len > 0 && !ek_utf8_decode((struct ek_str){message + start, len - start}, &rune))
+        message[start] = '\0';
+}
 
 int ek_err_set(struct ek_err *err, int code, const char *fmt, ...)
 {
@@ -16,8 +33,9 @@ int ek_err_set(struct ek_err *err, int code, const char *fmt, ...)
     /* Formatted aside: the arguments may point into err itself. */
     struct ek_err fresh = {.code = code};
     va_start(args, fmt);
-    vsnprintf(fresh.message, sizeof fresh.message, fmt, args);
+    int n = vsnprintf(fresh.message, sizeof fresh.message, fmt, args);
     va_end(args);
+    cut_message(fresh.message, sizeof fresh.message, n);
     *err = fresh;
     return code;
 }
@@ -33,7 +51,9 @@ int ek_err_prefix(struct ek_err *err, const char *fmt, ...)
     int n = vsnprintf(joined, sizeof joined, fmt, args);
     va_end(args);
     if (n >= 0 && (size_t)n < sizeof joined)
-        snprintf(joined + n, sizeof joined - (size_t)n, ": %s", err->message);
+        n += snprintf(joined + n, sizeof joined - (size_t)n, ": %.*s", (int)sizeof err->message - 1,
+                      err->message);
+    cut_message(joined, sizeof joined, n);
     memcpy(err->message, joined, sizeof joined);
     return err->code;
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Foreign text made fit for a message: quoted so that one line stays one line, or cut without
+ * breaking a character.
+ *
+ * Quoting follows Go's %q, because the texts that Kubernetes itself prints about the same input
+ * are written that way and users search for them. What counts as printable is decided by a short
+ * table of blanks, controls, format and private characters; a code point that no Unicode version
+ * has assigned yet is taken as printable, where Go would escape it. Pure; any thread.
+ */
+#ifndef API_QUOTE_H
+#define API_QUOTE_H
+
+#include "api/buf.h"
+
+/*
+ * Appends s to out between double quotes: control characters, invalid UTF-8 and what does not
+ * print become escapes. Returns what ek_buf_append returns; a failure also stays in out->failed.
+ */
+int ek_quote(struct ek_buf *out, struct ek_str s);
+
+/* As ek_quote without the quotes, for text that is put between quotes together with other text. */
+int ek_quote_inner(struct ek_buf *out, struct ek_str s);
+
+/*
+ * Decodes the character at the start of s (len > 0) into *ret_rune and returns its length in
+ * bytes, 0 when it is no valid UTF-8 (RFC 3629: no overlong forms, no surrogates).
+ */
+size_t ek_utf8_decode(struct ek_str s, unsigned *ret_rune);
+
+/* The largest length <= max at which s may be cut without splitting a UTF-8 character. */
+size_t ek_utf8_cut(struct ek_str s, size_t max);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Semantic versions as coordinated leader election reads them out of LeaseCandidates.
+ *
+ * spec.binaryVersion and spec.emulationVersion of a LeaseCandidate go through the parser of
+ * blang/semver v4, not through apimachinery's (skew sheet, section 2.5), and the two disagree:
+ * here "v1.36.2" is an error in the strict form, "1.36" is one too, and the tolerant form takes
+ * blanks, a "v", leading zeros and missing parts. It is not a general version type: use
+ * api/version.h for everything else.
+ *
+ * A struct ek_semver borrows from the text it was parsed from. Pure; any thread.
+ */
+#ifndef API_SEMVER_H
+#define API_SEMVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/buf.h"
+
+enum ek_semver_form {
+    EK_SEMVER_STRICT,   /* Parse: the API server's validation */
+    EK_SEMVER_TOLERANT, /* ParseTolerant */
+    EK_SEMVER_FORM_MAX,
+};
+
+struct ek_semver {
+    uint64_t major, minor, patch;
+    struct ek_str pre_release; /* "alpha.1", borrowed; empty where absent */
+    struct ek_str build;       /* borrowed; empty where absent */
+};
+
+/* Reads s into *ret_version. Returns 0 or EK_E_PARSE; ek_semver_explain then tells why. */
+int ek_semver_parse(struct ek_str s, enum ek_semver_form form, struct ek_semver *ret_version);
+
+/* Appends to out why s does not parse, in the words of that parser; nothing when it does. Returns
+ * 0 or the error of out. */
+int ek_semver_explain(struct ek_str s, enum ek_semver_form form, struct ek_buf *out);
+
+/* Appends the canonical form, "1.36.0-alpha.1+abc". Returns 0 or the error of out. */
+int ek_semver_format(const struct ek_semver *version, struct ek_buf *out);
+
+#endif
