@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/skew/judge.h"
 
-#include <string.h>
-
 #include "api/time.h"
 #include "reconcilers/skew/judge_text.h"
 #include "reconcilers/skew/text.h"
@@ -18,13 +16,6 @@ struct judge {
 bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component component)
 {
     return spec->policy.ignored & (1u << component);
-}
-
-bool ek_skew_peer_counts(const struct ek_peer_fact *peer, const struct ek_skew_spec *spec)
-{
-    bool renewed = peer->server_id[0] && !peer->lease_stale && peer->lease_age_ms >= 0;
-    bool uncallable = !peer->address[0] && spec->mode == EK_PEERS_AUTO;
-    return peer->live || (renewed && uncallable);
 }
 
 static struct ek_server as_server(struct ek_arena *arena, const struct ek_peer_fact *peer)
@@ -46,7 +37,7 @@ static void collect_servers(struct judge *j)
     struct ek_server *next =
         ek_arena_alloc(j->arena, (j->facts->n_peers + 1) * sizeof(struct ek_server));
     for (size_t i = 0; i < j->facts->n_peers; i++) {
-        if (!ek_skew_peer_counts(&j->facts->peers[i], j->spec))
+        if (!j->facts->peers[i].live)
             continue;
         struct ek_server s = as_server(j->arena, &j->facts->peers[i]);
         if (!s.bv.known || !s.ev.known)
@@ -88,7 +79,7 @@ static struct ek_judged undecided(struct judge *j, const char *label,
     if (own.known)
         return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "ApiserverUnknown",
                       (struct ek_said){j->out->incomplete, ""});
-    const char *reason = versions->unknown_reason[0] ? versions->unknown_reason : "NotReported";
+    const char *reason = versions->unknown_reason[0] ? versions->unknown_reason : "NotObservable";
     return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, reason,
                   ek_judge_text_unknown(j->arena, label, versions, reason));
 }
@@ -99,7 +90,7 @@ static struct ek_judged judge_peer(struct judge *j, const struct ek_peer_fact *p
     size_t n = 0;
     if (ek_skew_ignored(j->spec, EK_KUBE_APISERVER))
         return ignored();
-    if (!ek_skew_peer_counts(peer, j->spec))
+    if (!peer->live)
         return judged(EK_VERDICT_NOT_JUDGED, EK_RULE_NONE, "NotLive",
                       (struct ek_said){"not live: it does not count for the rules", ""});
     struct ek_server s = as_server(j->arena, peer);
@@ -168,36 +159,21 @@ static struct ek_judged judge_instance(struct judge *j, const struct ek_instance
                            ek_judge_text_instance(j->arena, instance), &instance->versions);
 }
 
-/* Do kube-proxy and kubelet group have a node in common? Groups name a few of their nodes only. */
-static enum ek_tristate share_node(const struct ek_node_group *a, const struct ek_node_group *b)
-{
-    for (size_t i = 0; i < a->n_names; i++)
-        for (size_t k = 0; k < b->n_names; k++)
-            if (strcmp(a->names[i], b->names[k]) == 0)
-                return EK_TRUE;
-    return a->n_names < a->count || b->n_names < b->count ? EK_UNSURE : EK_FALSE;
-}
-
-/* KubeProxyNodeRange: the kube-proxy of a node against its kubelet. */
+/* KubeProxyNodeRange: the kube-proxies of this group against the kubelets of their nodes. */
 static struct ek_judged judge_proxy_nodes(struct judge *j, const struct ek_node_group *proxy,
                                           struct ek_judged before)
 {
-    for (size_t i = 0; i < j->facts->n_groups; i++) {
-        const struct ek_node_group *kubelet = &j->facts->groups[i];
-        struct ek_minor p = ek_policy_usable(proxy->versions.binary);
-        struct ek_minor k = ek_policy_usable(kubelet->versions.binary);
-        if (kubelet->component != EK_KUBELET || !p.known || !k.known ||
-            ek_policy_proxy_fits_kubelet(p, k))
+    struct ek_minor own = ek_policy_usable(proxy->versions.binary);
+    const enum ek_rule rule = EK_RULE_KUBE_PROXY_NODE_RANGE;
+    for (size_t i = 0; own.known && i < j->facts->n_pairs; i++) {
+        const struct ek_node_pair *pair = &j->facts->pairs[i];
+        struct ek_minor kubelet = ek_policy_usable(pair->kubelet);
+        if (!kubelet.known || !pair->kube_proxy.known || ek_minor_cmp(pair->kube_proxy, own) != 0 ||
+            ek_policy_proxy_fits_kubelet(own, kubelet))
             continue;
-        enum ek_tristate shared = share_node(proxy, kubelet);
-        struct ek_said said = ek_judge_text_proxy(j->arena, proxy, kubelet, shared == EK_TRUE);
-        if (shared == EK_TRUE) {
-            enum ek_rule rule = EK_RULE_KUBE_PROXY_NODE_RANGE;
-            add_violation(j, EK_KUBE_PROXY, rule, proxy->version, said);
-            return judged(EK_VERDICT_UNSUPPORTED, rule, ek_rule_name(rule), said);
-        }
-        if (shared == EK_UNSURE)
-            before = judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "NodePairUnknown", said);
+        struct ek_said said = ek_judge_text_proxy(j->arena, pair);
+        add_violation(j, EK_KUBE_PROXY, rule, proxy->version, said);
+        return judged(EK_VERDICT_UNSUPPORTED, rule, ek_rule_name(rule), said);
     }
     return before;
 }

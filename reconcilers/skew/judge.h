@@ -79,10 +79,6 @@ void ek_skew_judge(const struct ek_skew_facts *facts, const struct ek_skew_spec 
 void ek_skew_judge_next__(const struct ek_skew_facts *facts, const struct ek_skew_spec *spec,
                           struct ek_arena *arena, struct ek_judgement *judgement);
 
-/* True when the peer counts for the rules: it is live, or its lease is being renewed while no
- * trusted source names its address (then it counts as a server of unknown version). */
-bool ek_skew_peer_counts(const struct ek_peer_fact *peer, const struct ek_skew_spec *spec);
-
 /* True when the component is left out by spec.skewPolicy.ignoredComponents. */
 bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component component);
 

@@ -171,16 +171,18 @@ struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, s
 static const char *remedy_for(const char *reason)
 {
     static const char *const remedies[][2] = {
-        {"Unreachable", "see the condition PeersReachable"},
+        {"Absent", "see whether it has reported its status"},
+        {"Unparsable", "let it report a version such as v1.36.2"},
         {"NotProbed", "wait for the first probe"},
-        {"NoAddress", "see the condition PeersReachable"},
-        {"Unparsable", "report a version such as v1.36.2"},
-        {"NotReported", "see whether it has reported its status"},
+        {"TooMany", "reduce the number of different versions"},
+        {"Forbidden", "see the problems in the message of Ready"},
+        {"NotObservable", "make its metrics readable, or list the component in "
+                          "spec.skewPolicy.ignoredComponents"},
     };
     for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
         if (strcmp(remedies[i][0], reason) == 0)
             return remedies[i][1];
-    return "make its metrics readable, or list it in spec.skewPolicy.ignoredComponents";
+    return "see the condition PeersReachable";
 }
 
 struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
@@ -204,14 +206,16 @@ struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, s
         "spec.skewPolicy.ignoredComponents"};
 }
 
-struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_group *proxy,
-                                   const struct ek_node_group *kubelet, bool proven)
+struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_pair *pair)
 {
     return (struct ek_said){
-        ek_arena_printf(arena, "%s %s too far from kubelet %s%s", ek_judge_text_group(arena, proxy),
-                        proven ? "is" : "may be", ek_skew_clean(arena, kubelet->version),
-                        proven ? " of the same node" : ", if they share a node"),
-        "keep kube-proxy and kubelet of one node within three minors"};
+        ek_arena_printf(
+            arena,
+            "kube-proxy %s runs with kubelet %s on %s: more than three minors "
+            "apart",
+            ek_skew_minor_text(arena, pair->kube_proxy), ek_skew_minor_text(arena, pair->kubelet),
+            ek_skew_names_text(arena, pair->names, pair->n_names, pair->count, NAMES_SHOWN)),
+        "upgrade the older of the two"};
 }
 
 struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component component)

@@ -49,9 +49,8 @@ struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
 /* A cloud provider's image tag that does not look like a Kubernetes version. */
 struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, struct ek_minor own);
 
-/* kube-proxy and kubelet too far apart, on a node they share or perhaps share. */
-struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_group *proxy,
-                                   const struct ek_node_group *kubelet, bool proven);
+/* kube-proxy and kubelet of the same nodes are too far apart. */
+struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_pair *pair);
 
 /* Nothing of the component was seen. */
 struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component component);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/skew/spec.h"
 
-#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/time.h"
+#include "reconcilers/peers/address.h"
+#include "reconcilers/skew/policy.h"
+#include "reconcilers/skew/text.h"
 
 #define PROBE_INTERVAL_MS 15000
 #define PROBE_TIMEOUT_MS  5000
@@ -28,35 +29,6 @@ __attribute__((format(printf, 2, 3))) static void complain(struct parser *p, con
         p->spec->errors[p->spec->n_errors++] = ek_arena_strdup(p->arena, text);
 }
 
-/* The port of "host:port" as a number, 0 when it is none. */
-static long port_number(const char *s)
-{
-    if (*s < '1' || *s > '9' || strlen(s) > 5)
-        return 0;
-    char *end;
-    long port = strtol(s, &end, 10);
-    return *end == 0 && port <= 65535 ? port : 0;
-}
-
-bool ek_skew_address_valid(const char *s)
-{
-    unsigned char raw[sizeof(struct in6_addr)];
-    char host[INET6_ADDRSTRLEN];
-    const char *colon = s ? strrchr(s, ':') : NULL;
-    if (!colon || !port_number(colon + 1))
-        return false;
-    bool v6 = *s == '[';
-    if (v6 && (colon - s < 2 || colon[-1] != ']'))
-        return false;
-    const char *from = v6 ? s + 1 : s;
-    size_t len = (size_t)((v6 ? colon - 1 : colon) - from);
-    if (len == 0 || len >= sizeof(host))
-        return false;
-    memcpy(host, from, len);
-    host[len] = 0;
-    return inet_pton(v6 ? AF_INET6 : AF_INET, host, raw) == 1;
-}
-
 static bool known_endpoint(const struct ek_skew_spec *spec, const char *s)
 {
     for (size_t i = 0; i < spec->n_endpoints; i++)
@@ -68,21 +40,23 @@ static bool known_endpoint(const struct ek_skew_spec *spec, const char *s)
 static void parse_endpoints(struct parser *p, yyjson_val *list)
 {
     struct ek_skew_spec *spec = p->spec;
+    char address[EK_ADDRESS_SIZE];
     spec->endpoints = ek_arena_alloc(p->arena, EK_SPEC_ENDPOINTS_MAX * sizeof(char *));
     size_t i, max;
     yyjson_val *item;
     yyjson_arr_foreach(list, i, max, item)
     {
         const char *s = yyjson_get_str(item);
-        if (!ek_skew_address_valid(s))
-            complain(p, "spec.peers.endpoints[%zu]: %.64s is not \"ip:port\"", i,
-                     s ? s : "the value");
-        else if (spec->n_endpoints == EK_SPEC_ENDPOINTS_MAX) {
+        if (!ek_address_parse(s, address, NULL)) {
+            complain(p, "spec.peers.endpoints[%zu]: %s is not \"ip:port\"", i,
+                     s ? ek_skew_clean(p->arena, s) : "the value");
+        } else if (spec->n_endpoints == EK_SPEC_ENDPOINTS_MAX) {
             complain(p, "spec.peers.endpoints: more than %d, the rest is ignored",
                      EK_SPEC_ENDPOINTS_MAX);
             return;
-        } else if (!known_endpoint(spec, s))
-            spec->endpoints[spec->n_endpoints++] = s;
+        } else if (!known_endpoint(spec, address)) {
+            spec->endpoints[spec->n_endpoints++] = ek_arena_strdup(p->arena, address);
+        }
     }
 }
 
@@ -99,8 +73,8 @@ static int64_t parse_duration(struct parser *p, yyjson_val *value, const char *f
         return fallback;
     }
     if (ms < min || ms > max) {
-        complain(p, "%s: %.32s is not between %lldms and %llds", field, s, (long long)min,
-                 (long long)(max / 1000));
+        complain(p, "%s: %s is not between %lldms and %llds", field, ek_skew_clean(p->arena, s),
+                 (long long)min, (long long)(max / 1000));
         return fallback;
     }
     return ms;
@@ -125,7 +99,8 @@ static void parse_peers(struct parser *p, yyjson_val *peers)
     if (mode && strcmp(mode, "Static") == 0)
         spec->mode = EK_PEERS_STATIC;
     else if (mode && strcmp(mode, "Auto") != 0)
-        complain(p, "spec.peers.discovery: %.32s is neither Auto nor Static", mode);
+        complain(p, "spec.peers.discovery: %s is neither Auto nor Static",
+                 ek_skew_clean(p->arena, mode));
     parse_endpoints(p, ek_json_get(peers, "endpoints", NULL));
     if (spec->mode == EK_PEERS_STATIC && spec->n_endpoints == 0) {
         complain(p, "spec.peers.endpoints: Static discovery needs at least one \"ip:port\"");
@@ -153,8 +128,8 @@ static void parse_ignored(struct parser *p, yyjson_val *list)
         if (found < EK_COMPONENT_MAX)
             p->spec->policy.ignored |= 1u << found;
         else
-            complain(p, "spec.skewPolicy.ignoredComponents[%zu]: no such component: %.64s", i,
-                     s ? s : "the value");
+            complain(p, "spec.skewPolicy.ignoredComponents[%zu]: no such component: %s", i,
+                     s ? ek_skew_clean(p->arena, s) : "the value");
     }
 }
 
@@ -177,10 +152,10 @@ static void parse_next_version(struct parser *p, yyjson_val *value)
     if (!value || yyjson_is_null(value))
         return;
     const char *s = yyjson_get_str(value);
-    p->spec->next_version = ek_minor_parse(s ? s : "");
+    p->spec->next_version = ek_policy_usable(ek_minor_parse(s ? s : ""));
     if (!p->spec->next_version.known)
-        complain(p, "spec.nextVersion: %.32s is not a version such as \"1.37\"",
-                 s ? s : "the value");
+        complain(p, "spec.nextVersion: %s is not a version such as \"1.37\"",
+                 s ? ek_skew_clean(p->arena, s) : "the value");
 }
 
 void ek_skew_spec_parse(const struct ek_obj *control_plane, struct ek_arena *arena,

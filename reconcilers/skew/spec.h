@@ -38,8 +38,9 @@ struct ek_skew_policy {
 
 struct ek_skew_spec {
     enum ek_peer_mode mode;
-    const char **endpoints; /* "ip:port", "[ip6]:port"; valid ones only, in the order given, no
-                               duplicates, at most EK_SPEC_ENDPOINTS_MAX */
+    const char **endpoints; /* canonical "ip:port", "[ip6]:port" (reconcilers/peers/address.h);
+                               valid ones only, in the order given, no duplicates, at most
+                               EK_SPEC_ENDPOINTS_MAX */
     size_t n_endpoints;
     int64_t probe_interval_ms; /* default 15 s, 1 s to 10 min */
     int64_t probe_timeout_ms;  /* default 5 s, 100 ms to 1 min */
@@ -52,9 +53,5 @@ struct ek_skew_spec {
 /* Reads the spec of control_plane (NULL: all defaults) into ret_spec. Never fails. */
 void ek_skew_spec_parse(const struct ek_obj *control_plane, struct ek_arena *arena,
                         struct ek_skew_spec *ret_spec);
-
-/* True when s is "ip:port" or "[ip6]:port" with a numeric address and a port of 1..65535: the
- * only form of address that is ever called (no names: what a name resolves to is not trusted). */
-bool ek_skew_address_valid(const char *s);
 
 #endif
