@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/skew/differences.h"
+
+#include <string.h>
+
+#include "reconcilers/skew/text.h"
+
+/* Differences that are examined for drift; beyond it one more example says nothing new. */
+#define DRIFT_ROWS_MAX 1000
+
+/* Peers that serve exactly the same: compared as one. */
+struct class
+{
+    const struct ek_gvr *entries;
+    size_t n;
+    const struct ek_discovery *set;
+    size_t *peers; /* indexes into facts->peers, ascending */
+    size_t n_peers;
+    size_t at, end; /* the group version being looked at: entries[at..end) */
+    size_t in;      /* cursor within it */
+    size_t missing;
+};
+
+struct compare {
+    const struct ek_skew_facts *facts;
+    struct ek_arena *arena;
+    struct ek_differences *out;
+    struct class *classes;
+    size_t n_classes;
+    bool *has; /* scratch: which class has what is looked at */
+};
+
+bool ek_skew_comparable__(const struct ek_probe *probe, const struct ek_probe_answer *answer)
+{
+    if (answer->good_at_ms == EK_TIME_UNSET)
+        return false;
+    int64_t tried = answer->tried_at_ms;
+    if (probe->reach.tried_at_ms > tried)
+        tried = probe->reach.tried_at_ms;
+    return tried - answer->good_at_ms <= EK_DIFFERENCES_STALE_MS;
+}
+
+bool ek_skew_same_versions__(const struct ek_peer_fact *a, const struct ek_peer_fact *b)
+{
+    const struct ek_versions *x = &a->versions, *y = &b->versions;
+    return x->binary.known && y->binary.known && ek_minor_cmp(x->binary, y->binary) == 0 &&
+           x->emulation.known && y->emulation.known &&
+           ek_minor_cmp(x->emulation, y->emulation) == 0;
+}
+
+void ek_some_peers_add__(struct ek_some_peers *some, const char *name)
+{
+    some->n++;
+    if (some->n_names < EK_DIFFERENCES_NAMES_MAX)
+        some->names[some->n_names++] = name;
+}
+
+static bool same_entries(const struct class *class, const struct ek_gvr *entries, size_t n)
+{
+    if (class->n != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(class->entries[i].resource, entries[i].resource) != 0 ||
+            strcmp(class->entries[i].version, entries[i].version) != 0 ||
+            strcmp(class->entries[i].group, entries[i].group) != 0)
+            return false;
+    return true;
+}
+
+static void classify(struct compare *c, size_t peer, const struct ek_discovery *set)
+{
+    size_t n, k = 0;
+    const struct ek_gvr *entries = ek_discovery_entries(set, &n);
+    while (k < c->n_classes && !same_entries(&c->classes[k], entries, n))
+        k++;
+    if (k == c->n_classes) {
+        size_t *peers = ek_arena_alloc(c->arena, c->facts->n_peers * sizeof(size_t));
+        c->classes[c->n_classes++] =
+            (struct class){.entries = entries, .n = n, .set = set, .peers = peers};
+    }
+    c->classes[k].peers[c->classes[k].n_peers++] = peer;
+}
+
+static void classify_all(struct compare *c)
+{
+    struct ek_comparison *out = &c->out->discovery;
+    for (size_t i = 0; i < c->facts->n_peers; i++) {
+        const struct ek_peer_fact *peer = &c->facts->peers[i];
+        c->out->missing_resources[i] = SIZE_MAX;
+        if (!peer->live)
+            continue;
+        if (!peer->probe || !peer->probe->discovery ||
+            !ek_skew_comparable__(peer->probe, &peer->probe->discovery_answer)) {
+            ek_some_peers_add__(&out->not_compared, peer->name);
+            continue;
+        }
+        classify(c, i, peer->probe->discovery);
+        out->n_compared++;
+    }
+}
+
+static int cmp_group_version(const struct ek_gvr *a, const struct ek_gvr *b)
+{
+    int r = strcmp(a->group, b->group);
+    return r ? r : strcmp(a->version, b->version);
+}
+
+/* The next group version that any class has; every class's at..end is set to its part of it. */
+static const struct ek_gvr *next_group_version(struct compare *c)
+{
+    const struct ek_gvr *first = NULL;
+    for (size_t k = 0; k < c->n_classes; k++) {
+        struct class *class = &c->classes[k];
+        class->at = class->end;
+        if (class->at < class->n &&
+            (!first || cmp_group_version(&class->entries[class->at], first) < 0))
+            first = &class->entries[class->at];
+    }
+    for (size_t k = 0; first && k < c->n_classes; k++) {
+        struct class *class = &c->classes[k];
+        while (class->end < class->n && cmp_group_version(&class->entries[class->end], first) == 0)
+            class->end++;
+        class->in = class->at;
+    }
+    return first;
+}
+
+/* The next resource of the group version; has tells which classes have it. */
+static const char *next_resource(struct compare *c)
+{
+    const char *first = NULL;
+    for (size_t k = 0; k < c->n_classes; k++) {
+        const struct class *class = &c->classes[k];
+        const char *name = class->in < class->end ? class->entries[class->in].resource : NULL;
+        if (name && (!first || strcmp(name, first) < 0))
+            first = name;
+    }
+    for (size_t k = 0; first && k < c->n_classes; k++) {
+        struct class *class = &c->classes[k];
+        c->has[k] =
+            class->in < class->end && strcmp(class->entries[class->in].resource, first) == 0;
+        class->in += c->has[k];
+    }
+    return first;
+}
+
+/* True when a subresource is missing only because its resource is. */
+static bool parent_missing(const struct class *class, const struct ek_gvr *gv, const char *resource)
+{
+    char parent[256];
+    const char *slash = strchr(resource, '/');
+    size_t len = slash ? (size_t)(slash - resource) : 0;
+    if (!slash || len >= sizeof(parent))
+        return false;
+    memcpy(parent, resource, len);
+    parent[len] = 0;
+    return !ek_discovery_has(class->set, gv->group, gv->version, parent);
+}
+
+static bool classes_share_versions(const struct compare *c, const struct class *a,
+                                   const struct class *b)
+{
+    for (size_t i = 0; i < a->n_peers; i++)
+        for (size_t k = 0; k < b->n_peers; k++)
+            if (ek_skew_same_versions__(&c->facts->peers[a->peers[i]],
+                                        &c->facts->peers[b->peers[k]]))
+                return true;
+    return false;
+}
+
+static bool is_drift(const struct compare *c, const bool *lacks)
+{
+    for (size_t a = 0; a < c->n_classes; a++)
+        for (size_t b = 0; c->has[a] && b < c->n_classes; b++)
+            if (lacks[b] && classes_share_versions(c, &c->classes[a], &c->classes[b]))
+                return true;
+    return false;
+}
+
+static void name_peers(const struct compare *c, const bool *which, struct ek_some_peers *out)
+{
+    bool *in = ek_arena_alloc(c->arena, c->facts->n_peers * sizeof(bool));
+    for (size_t k = 0; k < c->n_classes; k++)
+        for (size_t i = 0; which[k] && i < c->classes[k].n_peers; i++)
+            in[c->classes[k].peers[i]] = true;
+    for (size_t i = 0; i < c->facts->n_peers; i++)
+        if (in[i])
+            ek_some_peers_add__(out, c->facts->peers[i].name);
+}
+
+/* Notes one difference: the classes in has serve it, those in lacks don't. */
+static struct ek_discovery_difference *add_row(struct compare *c, const struct ek_gvr *gv,
+                                               const char *resource, const bool *lacks)
+{
+    struct ek_comparison *out = &c->out->discovery;
+    const char *group_version = ek_skew_clean_max(
+        c->arena,
+        ek_arena_printf(c->arena, "%s%s%s", gv->group, gv->group[0] ? "/" : "", gv->version), 192);
+    if (!out->drift && out->n < DRIFT_ROWS_MAX && is_drift(c, lacks)) {
+        out->drift = true;
+        out->drift_example =
+            ek_arena_printf(c->arena, "%s%s%s", group_version, resource[0] ? " " : "",
+                            ek_skew_clean_max(c->arena, resource, 128));
+    }
+    out->n++;
+    if (out->n_rows == EK_DIFFERENCES_MAX)
+        return NULL;
+    struct ek_discovery_difference *row = &c->out->discovery_rows[out->n_rows++];
+    *row = (struct ek_discovery_difference){
+        .group_version = group_version,
+        .resource = ek_skew_clean_max(c->arena, resource, 128),
+        .n_resources = 1,
+    };
+    name_peers(c, c->has, &row->served_by);
+    name_peers(c, lacks, &row->missing_from);
+    return row;
+}
+
+/* Compares the resources of one group version between the classes that have any of it. Returns
+ * the number of resources, subresources aside. */
+static size_t compare_resources(struct compare *c, const struct ek_gvr *gv, const bool *absent,
+                                bool *lacks)
+{
+    size_t n = 0;
+    for (const char *resource = next_resource(c); resource; resource = next_resource(c)) {
+        bool sub = strchr(resource, '/') != NULL, differs = false;
+        n += !sub;
+        for (size_t k = 0; k < c->n_classes; k++) {
+            lacks[k] =
+                !c->has[k] && !absent[k] && !(sub && parent_missing(&c->classes[k], gv, resource));
+            c->classes[k].missing += lacks[k] || (absent[k] && !sub);
+            differs = differs || lacks[k];
+        }
+        if (differs)
+            add_row(c, gv, resource, lacks);
+    }
+    return n;
+}
+
+static void compare_group_version(struct compare *c, const struct ek_gvr *gv, bool *absent,
+                                  bool *lacks)
+{
+    bool any = false;
+    struct ek_discovery_difference *row = NULL;
+    for (size_t k = 0; k < c->n_classes; k++) {
+        absent[k] = c->classes[k].at == c->classes[k].end;
+        c->has[k] = !absent[k];
+        any = any || absent[k];
+    }
+    if (any)
+        row = add_row(c, gv, "", absent);
+    size_t n = compare_resources(c, gv, absent, lacks);
+    if (row)
+        row->n_resources = n;
+}
+
+static void compare_discovery(struct compare *c)
+{
+    bool *absent = ek_arena_alloc(c->arena, (c->n_classes + 1) * sizeof(bool));
+    bool *lacks = ek_arena_alloc(c->arena, (c->n_classes + 1) * sizeof(bool));
+    if (c->n_classes > 1)
+        for (const struct ek_gvr *gv = next_group_version(c); gv; gv = next_group_version(c))
+            compare_group_version(c, gv, absent, lacks);
+    for (size_t k = 0; k < c->n_classes; k++)
+        for (size_t i = 0; i < c->classes[k].n_peers; i++)
+            c->out->missing_resources[c->classes[k].peers[i]] = c->classes[k].missing;
+}
+
+void ek_skew_compare(const struct ek_skew_facts *facts, struct ek_arena *arena,
+                     struct ek_differences *ret)
+{
+    size_t n = facts->n_peers + 1;
+    *ret = (struct ek_differences){0};
+    ret->discovery.drift_example = ret->gates.drift_example = "";
+    ret->discovery_rows = ek_arena_alloc(arena, EK_DIFFERENCES_MAX * sizeof(*ret->discovery_rows));
+    ret->missing_resources = ek_arena_alloc(arena, n * sizeof(size_t));
+    struct compare c = {.facts = facts, .arena = arena, .out = ret};
+    c.classes = ek_arena_alloc(arena, n * sizeof(*c.classes));
+    c.has = ek_arena_alloc(arena, n * sizeof(bool));
+    classify_all(&c);
+    compare_discovery(&c);
+    ek_skew_compare_gates__(facts, arena, ret);
+}

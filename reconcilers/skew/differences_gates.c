@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "reconcilers/skew/differences.h"
+#include "reconcilers/skew/text.h"
+
+enum setting {
+    OFF,
+    ON,
+    MISSING,
+};
+
+/* One compared peer and how far its sorted list of gates has been read. */
+struct reader {
+    const struct ek_peer_fact *peer;
+    size_t at;
+    enum setting now; /* of the gate being looked at */
+};
+
+static size_t open_readers(const struct ek_skew_facts *facts, struct reader *readers,
+                           struct ek_comparison *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < facts->n_peers; i++) {
+        const struct ek_peer_fact *peer = &facts->peers[i];
+        if (!peer->live)
+            continue;
+        if (peer->probe && peer->probe->gates &&
+            ek_skew_comparable__(peer->probe, &peer->probe->metrics_answer))
+            readers[n++] = (struct reader){peer, 0, MISSING};
+        else
+            ek_some_peers_add__(&out->not_compared, peer->name);
+    }
+    return out->n_compared = n;
+}
+
+/* The next gate in name order and every reader's setting of it; NULL at the end. */
+static const char *next_gate(struct reader *readers, size_t n)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct ek_probe *probe = readers[i].peer->probe;
+        if (readers[i].at < probe->n_gates &&
+            (!first || strcmp(probe->gates[readers[i].at].name, first) < 0))
+            first = probe->gates[readers[i].at].name;
+    }
+    for (size_t i = 0; first && i < n; i++) {
+        const struct ek_probe *probe = readers[i].peer->probe;
+        readers[i].now = MISSING;
+        while (readers[i].at < probe->n_gates &&
+               strcmp(probe->gates[readers[i].at].name, first) == 0)
+            readers[i].now = probe->gates[readers[i].at++].enabled ? ON : OFF;
+    }
+    return first;
+}
+
+/* Two peers of the same versions that set the gate differently, or of which one lacks it. */
+static bool drifts(const struct reader *readers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n; k++)
+            if (readers[i].now != readers[k].now &&
+                ek_skew_same_versions__(readers[i].peer, readers[k].peer))
+                return true;
+    return false;
+}
+
+static void add_row(struct ek_differences *ret, const char *gate, const struct reader *readers,
+                    size_t n)
+{
+    struct ek_gate_difference *row = &ret->gate_rows[ret->gates.n_rows++];
+    *row = (struct ek_gate_difference){.gate = gate};
+    for (size_t i = 0; i < n; i++) {
+        struct ek_some_peers *lists[] = {&row->disabled_by, &row->enabled_by, &row->missing_from};
+        ek_some_peers_add__(lists[readers[i].now], readers[i].peer->name);
+    }
+}
+
+void ek_skew_compare_gates__(const struct ek_skew_facts *facts, struct ek_arena *arena,
+                             struct ek_differences *ret)
+{
+    struct ek_comparison *out = &ret->gates;
+    struct reader *readers = ek_arena_alloc(arena, (facts->n_peers + 1) * sizeof(*readers));
+    ret->gate_rows = ek_arena_alloc(arena, EK_DIFFERENCES_MAX * sizeof(*ret->gate_rows));
+    size_t n = open_readers(facts, readers, out);
+    for (const char *gate = next_gate(readers, n); gate; gate = next_gate(readers, n)) {
+        size_t counts[3] = {0};
+        for (size_t i = 0; i < n; i++)
+            counts[readers[i].now]++;
+        if (counts[MISSING] > 0)
+            ret->n_gates_missing++;
+        bool differs = counts[ON] > 0 && counts[OFF] > 0;
+        bool drift = (differs || counts[MISSING] > 0) && drifts(readers, n);
+        if (!differs && !drift)
+            continue;
+        if (drift && !out->drift) {
+            out->drift = true;
+            out->drift_example = ek_skew_clean(arena, gate);
+        }
+        out->n++;
+        if (out->n_rows < EK_DIFFERENCES_MAX)
+            add_row(ret, ek_skew_clean(arena, gate), readers, n);
+    }
+}
