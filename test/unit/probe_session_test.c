@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "informers/probe_session.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/buf.h"
+
+#define GROUPS(resource)                                                                           \
+    "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"items\":[{"   \
+    "\"metadata\":{\"name\":\"apps\"},\"versions\":[{\"version\":\"v1\",\"resources\":[{"          \
+    "\"resource\":\"" resource "\",\"responseKind\":{}}]}]}]}"
+#define CORE                                                                                       \
+    "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"items\":[{"   \
+    "\"metadata\":{},\"versions\":[{\"version\":\"v1\",\"resources\":[{\"resource\":\"pods\","     \
+    "\"responseKind\":{}}]}]}]}"
+#define VERSION(ev)                                                                                \
+    "{\"major\":\"1\",\"minor\":\"36+\",\"gitVersion\":\"v1.36.2\",\"emulationMajor\":\"1\","      \
+    "\"emulationMinor\":\"" ev "\"}"
+#define METRICS                                                                                    \
+    "version_info{binary=\"1.36.2\",component=\"kube\",emulation=\"1.34\",min_compat=\"1.33\"} "   \
+    "1\n"                                                                                          \
+    "version_info{binary=\"9.9.9\",component=\"wardle\",emulation=\"9.9\",min_compat=\"9.9\"} 1\n" \
+    "kubernetes_feature_enabled{name=\"B\",stage=\"BETA\"} 1\n"                                    \
+    "kubernetes_feature_enabled{name=\"A\",stage=\"\"} 0\n"
+
+/* One canned answer; status 0 means that the connection failed. */
+struct canned {
+    const char *path;
+    int status;
+    const char *body, *etag;
+};
+
+static const struct canned healthy[] = {
+    {"/version", 200, VERSION("34"), ""},
+    {"/readyz?verbose=1", 200, "[+]ping ok\n", ""},
+    {"/api", 200, CORE, "\"C1\""},
+    {"/apis", 200, GROUPS("deployments"), "\"G1\""},
+    {"/openapi/v3/version", 200, "{\"info\":{\"version\":\"1.34\"}}", ""},
+    {"/metrics", 200, METRICS, ""},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct canned *find(const struct canned *table, const char *path)
+{
+    for (; table->path; table++)
+        if (!strcmp(table->path, path))
+            return table;
+    return NULL;
+}
+
+/* Plays a round against a table, in which a question with the table's ETag gets a 304; asked gets
+ * the paths in order. */
+static struct ek_probe *play(const char *component, const struct ek_probe *previous, bool full,
+                             int64_t now_ms, const struct canned *table, struct ek_buf *asked)
+{
+    struct ek_probe_session *session = ek_probe_session_new(component, previous, full, now_ms);
+    struct ek_probe_question q;
+
+    while (ek_probe_session_next(session, &q)) {
+        const struct canned *c = find(table, q.path);
+        ek_buf_printf(asked, "%s ", q.path);
+        struct ek_response resp = {.content_type = "", .etag = "", .warning = ""};
+        struct ek_err err = {0};
+        if (!c || c->status == 0) {
+            ek_err_set(&err, EK_E_REFUSED, "connection refused");
+        } else if (q.etag && !strcmp(q.etag, c->etag)) {
+            resp.status = 304;
+        } else {
+            resp.status = c->status;
+            resp.etag = c->etag;
+            resp.body = ek_str_from(c->body);
+            if (c->status >= 400)
+                ek_err_set(&err, ek_err_from_status(c->status, NULL), "HTTP %d", c->status);
+            else if (q.stream)
+                ck_assert_int_eq(ek_probe_session_data(session, q.id, c->body, strlen(c->body)), 0);
+        }
+        ek_probe_session_answer(session, q.id, &resp, err.code ? &err : NULL);
+    }
+    ck_assert(ek_probe_session_is_over(session));
+    struct ek_probe *probe = ek_probe_session_finish(session);
+    ek_probe_session_free(session);
+    return probe;
+}
+
+static void copy_table(struct canned *to)
+{
+    memcpy(to, healthy, sizeof healthy);
+}
+
+static void set(struct canned *table, const char *path, int status, const char *body,
+                const char *etag)
+{
+    for (; table->path; table++)
+        if (!strcmp(table->path, path))
+            *table = (struct canned){path, status, body, etag};
+}
+
+START_TEST(reads_a_healthy_server)
+{
+    EK_AUTO(ek_buf) asked;
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *p =
+        play("kube-apiserver", NULL, true, 1000, healthy, &asked);
+
+    ck_assert_str_eq(ek_buf_str(&asked),
+                     "/version /readyz?verbose=1 /api /apis /openapi/v3/version /metrics ");
+    ck_assert_str_eq(p->git_version, "v1.36.2");
+    ck_assert_uint_eq(p->binary.minor, 36);
+    ck_assert_uint_eq(p->emulation.minor, 34);
+    ck_assert(!p->min_compat.known);
+    ck_assert(p->ready);
+    ck_assert_uint_eq(p->openapi.minor, 34);
+    ck_assert_str_eq(p->info_binary, "1.36.2");
+    ck_assert_uint_eq(p->info_min_compat.minor, 33);
+    ck_assert_uint_eq(p->n_gates, 2);
+    ck_assert_str_eq(p->gates[0].name, "A");
+    ck_assert(!p->gates[0].enabled);
+    ck_assert_str_eq(p->gates[1].stage, "BETA");
+    ck_assert(ek_discovery_has(p->discovery, "", "v1", "pods"));
+    ck_assert(ek_discovery_has(p->discovery, "apps", "v1", "deployments"));
+    ck_assert_int_eq(p->reach.good_at_ms, 1000);
+}
+END_TEST
+
+START_TEST(a_light_round_asks_little_and_keeps_the_rest)
+{
+    EK_AUTO(ek_buf) asked;
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a =
+        play("kube-apiserver", NULL, true, 1000, healthy, &asked);
+    ek_buf_reset(&asked);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b =
+        play("kube-apiserver", a, false, 2000, healthy, &asked);
+
+    ck_assert_str_eq(ek_buf_str(&asked), "/version /readyz?verbose=1 /api /apis ");
+    ck_assert_uint_eq(b->n_gates, 2);
+    ck_assert_int_eq(b->metrics_answer.good_at_ms, 1000);
+    ck_assert_int_eq(b->discovery_answer.good_at_ms, 2000);
+    ck_assert(ek_discovery_has(b->discovery, "apps", "v1", "deployments"));
+    ck_assert_str_eq(b->apis_etag, "\"G1\"");
+}
+END_TEST
+
+START_TEST(another_version_makes_the_round_full)
+{
+    struct canned table[EK_ARRAY_SIZE(healthy)];
+    EK_AUTO(ek_buf) asked;
+
+    copy_table(table);
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a =
+        play("kube-apiserver", NULL, true, 1000, table, &asked);
+    set(table, "/version", 200, VERSION("35"), "");
+    set(table, "/openapi/v3/version", 200, "{\"info\":{\"version\":\"1.35\"}}", "");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b = play("kube-apiserver", a, false, 2000, table, &asked);
+    ck_assert_uint_eq(b->emulation.minor, 35);
+    ck_assert_uint_eq(b->openapi.minor, 35);
+    ck_assert_int_eq(b->metrics_answer.good_at_ms, 2000);
+}
+END_TEST
+
+START_TEST(one_changed_document_keeps_the_other)
+{
+    struct canned table[EK_ARRAY_SIZE(healthy)];
+    EK_AUTO(ek_buf) asked;
+
+    copy_table(table);
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a =
+        play("kube-apiserver", NULL, true, 1000, table, &asked);
+    set(table, "/apis", 200, GROUPS("replicasets"), "\"G2\"");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b = play("kube-apiserver", a, false, 2000, table, &asked);
+    ck_assert(ek_discovery_has(b->discovery, "", "v1", "pods"));
+    ck_assert(ek_discovery_has(b->discovery, "apps", "v1", "replicasets"));
+    ck_assert(!ek_discovery_has(b->discovery, "apps", "v1", "deployments"));
+    ck_assert_str_eq(b->apis_etag, "\"G2\"");
+}
+END_TEST
+
+START_TEST(failures_keep_the_last_good_answers)
+{
+    static const struct canned dead[] = {{NULL, 0, NULL, NULL}};
+    EK_AUTO(ek_buf) asked;
+
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a =
+        play("kube-apiserver", NULL, true, 1000, healthy, &asked);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b = play("kube-apiserver", a, true, 2000, dead, &asked);
+    ck_assert_int_eq(b->reach.error.code, EK_E_REFUSED);
+    ck_assert_int_eq(b->reach.good_at_ms, 1000);
+    ck_assert_int_eq(b->reach.tried_at_ms, 2000);
+    ck_assert_str_eq(b->git_version, "v1.36.2");
+    ck_assert_uint_eq(b->n_gates, 2);
+    ck_assert_int_eq(b->discovery_answer.good_at_ms, 1000);
+    ck_assert_int_eq(b->discovery_answer.error.code, EK_E_REFUSED);
+    ck_assert(ek_discovery_has(b->discovery, "apps", "v1", "deployments"));
+    ck_assert_str_eq(b->api_etag, "\"C1\"");
+}
+END_TEST
+
+/* A document that came only by half must not look like resources that vanished. */
+START_TEST(half_a_document_is_no_document)
+{
+    struct canned table[EK_ARRAY_SIZE(healthy)];
+    EK_AUTO(ek_buf) asked;
+
+    copy_table(table);
+    ek_buf_init(&asked, 4096);
+    set(table, "/apis", 200, "{\"kind\":\"Table\"}", "");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *first =
+        play("kube-apiserver", NULL, true, 1000, table, &asked);
+    ck_assert_ptr_null(first->discovery);
+    ck_assert_int_eq(first->discovery_answer.error.code, EK_E_PARSE);
+    ck_assert_int_eq(first->discovery_answer.good_at_ms, EK_TIME_UNSET);
+}
+END_TEST
+
+START_TEST(legacy_servers_are_asked_list_by_list)
+{
+    static const struct canned old[] = {
+        {"/version", 200, "{\"major\":\"1\",\"minor\":\"22+\",\"gitVersion\":\"v1.22.9-eks-1\"}",
+         ""},
+        {"/readyz?verbose=1", 500, "[+]ping ok\n[-]etcd failed: reason withheld\n[-]x failed\n",
+         ""},
+        {"/api", 200, "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}", ""},
+        {"/apis", 200,
+         "{\"kind\":\"APIGroupList\",\"groups\":[{\"versions\":[{\"groupVersion\":\"apps/v1\"},{"
+         "\"groupVersion\":\"gone/v1\"}]}]}",
+         ""},
+        {"/api/v1", 200, "{\"groupVersion\":\"v1\",\"resources\":[{\"name\":\"pods\"}]}", ""},
+        {"/apis/apps/v1", 200,
+         "{\"groupVersion\":\"apps/v1\",\"resources\":[{\"name\":\"deployments\"}]}", ""},
+        {"/apis/gone/v1", 404, "404 page not found\n", ""},
+        {NULL, 0, NULL, NULL},
+    };
+    EK_AUTO(ek_buf) asked;
+
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *p = play("kube-apiserver", NULL, true, 1000, old, &asked);
+    ck_assert_uint_eq(p->binary.minor, 22);
+    ck_assert(!p->emulation.known);
+    ck_assert(!p->ready);
+    ck_assert_str_eq(p->not_ready, "etcd, x");
+    ck_assert_int_eq(p->ready_answer.error.code, 0);
+    ck_assert_int_eq(p->discovery_form, EK_DISCOVERY_LEGACY);
+    ck_assert(ek_discovery_has(p->discovery, "apps", "v1", "deployments"));
+    ck_assert(ek_discovery_has(p->discovery, "", "v1", "pods"));
+    ck_assert_int_eq(p->discovery_answer.error.code, 0);
+    ck_assert_int_eq(p->metrics_answer.error.code, EK_E_REFUSED);
+    ck_assert_ptr_null(p->gates);
+}
+END_TEST
+
+START_TEST(other_components_are_asked_for_metrics_alone)
+{
+    EK_AUTO(ek_buf) asked;
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *p =
+        play("kube-scheduler", NULL, true, 1000, healthy, &asked);
+    ck_assert_str_eq(ek_buf_str(&asked), "/metrics ");
+    ck_assert_str_eq(p->info_binary, "1.36.2");
+    ck_assert_ptr_null(p->discovery);
+}
+END_TEST
+
+static const struct {
+    const char *name, *path, *body;
+} garbage[] = {
+    {"version", "/version", "<html>"},         {"version is a list", "/version", "[]"},
+    {"version is empty", "/version", ""},      {"openapi", "/openapi/v3/version", "nonsense"},
+    {"metrics", "/metrics", "\xff\xfe{{{{\n"}, {"api", "/api", "{\"items\":{}}"},
+};
+
+START_TEST(garbage_is_an_error_of_one_question)
+{
+    struct canned table[EK_ARRAY_SIZE(healthy)];
+    EK_AUTO(ek_buf) asked;
+
+    copy_table(table);
+    ek_buf_init(&asked, 4096);
+    set(table, garbage[_i].path, 200, garbage[_i].body, "");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *p =
+        play("kube-apiserver", NULL, true, 1000, table, &asked);
+    ck_assert_msg(p->reach.error.code == 0, "%s", garbage[_i].name);
+    int n_errors = (p->version_answer.error.code != 0) + (p->openapi_answer.error.code != 0) +
+                   (p->discovery_answer.error.code != 0) + (p->metrics_answer.error.code != 0);
+    ck_assert_msg(n_errors == (strcmp(garbage[_i].name, "metrics") != 0), "%s: %d errors",
+                  garbage[_i].name, n_errors);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("probe_session");
+    TCase *tc = tcase_create("probe_session");
+    tcase_add_test(tc, reads_a_healthy_server);
+    tcase_add_test(tc, a_light_round_asks_little_and_keeps_the_rest);
+    tcase_add_test(tc, another_version_makes_the_round_full);
+    tcase_add_test(tc, one_changed_document_keeps_the_other);
+    tcase_add_test(tc, failures_keep_the_last_good_answers);
+    tcase_add_test(tc, half_a_document_is_no_document);
+    tcase_add_test(tc, legacy_servers_are_asked_list_by_list);
+    tcase_add_test(tc, other_components_are_asked_for_metrics_alone);
+    tcase_add_loop_test(tc, garbage_is_an_error_of_one_question, 0, EK_ARRAY_SIZE(garbage));
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
