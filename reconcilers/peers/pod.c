@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/peers/pod.h"
+
+#include <string.h>
+
+#define CLOUD_CONTROLLER_MANAGER "cloud-controller-manager"
+#define VERSION_MAX              128
+
+static bool has(const char *value, const char *wanted)
+{
+    return value && !strcmp(value, wanted);
+}
+
+static const char *phase(const struct ek_obj *pod)
+{
+    const char *s = ek_json_str(ek_obj_root(pod), "status", "phase", NULL);
+    return s ? s : "";
+}
+
+bool ek_pod_is_component(const struct ek_obj *pod, const char *component)
+{
+    if (strcmp(ek_obj_namespace(pod), "kube-system") != 0)
+        return false;
+    if (has(phase(pod), "Succeeded") || has(phase(pod), "Failed"))
+        return false;
+    if (has(ek_obj_label(pod, "component"), component) ||
+        has(ek_obj_label(pod, "k8s-app"), component))
+        return true;
+    size_t len = strlen(component);
+    return has(ek_obj_label(pod, "tier"), "control-plane") &&
+           !strncmp(ek_obj_name(pod), component, len) && ek_obj_name(pod)[len] == '-';
+}
+
+bool ek_pod_is_trusted(const struct ek_obj *pod)
+{
+    yyjson_val *root = ek_obj_root(pod);
+    yyjson_val *owner;
+    size_t i, n;
+
+    if (!yyjson_get_bool(ek_json_get(root, "spec", "hostNetwork", NULL)))
+        return false;
+    if (ek_obj_annotation(pod, "kubernetes.io/config.mirror"))
+        return true;
+    yyjson_arr_foreach(ek_json_get(root, "metadata", "ownerReferences", NULL), i, n, owner)
+    {
+        if (has(ek_json_str(owner, "kind", NULL), "Node"))
+            return true;
+    }
+    return false;
+}
+
+bool ek_pod_is_running(const struct ek_obj *pod)
+{
+    return !*phase(pod) || has(phase(pod), "Running") || has(phase(pod), "Unknown");
+}
+
+/* The container called like the component, else the first. */
+static yyjson_val *container_of(const struct ek_obj *pod, const char *component)
+{
+    yyjson_val *list = ek_json_get(ek_obj_root(pod), "spec", "containers", NULL);
+    yyjson_val *container;
+    size_t i, n;
+
+    yyjson_arr_foreach(list, i, n, container)
+    {
+        if (has(ek_json_str(container, "name", NULL), component))
+            return container;
+    }
+    return yyjson_arr_get_first(list);
+}
+
+static const char *flag_in(yyjson_val *args, const char *flag)
+{
+    const char *value = NULL;
+    size_t len = strlen(flag), i, n;
+    yyjson_val *item;
+
+    yyjson_arr_foreach(args, i, n, item)
+    {
+        const char *arg = yyjson_get_str(item);
+        if (!arg || strncmp(arg, flag, len) != 0)
+            continue;
+        if (arg[len] == '=')
+            value = arg + len + 1;
+        else if (!arg[len])
+            value = yyjson_get_str(yyjson_arr_get(args, i + 1));
+    }
+    return value;
+}
+
+const char *ek_pod_flag(const struct ek_obj *pod, const char *component, const char *flag)
+{
+    yyjson_val *container = container_of(pod, component);
+    const char *value = flag_in(yyjson_obj_get(container, "args"), flag);
+    return value ? value : flag_in(yyjson_obj_get(container, "command"), flag);
+}
+
+const char *ek_node_hostname(const struct ek_objs *nodes, const char *name)
+{
+    size_t low = 0, high = nodes->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = strcmp(ek_obj_key(nodes->items[mid]), name);
+        if (order == 0) {
+            const char *label = ek_obj_label(nodes->items[mid], "kubernetes.io/hostname");
+            return label && *label ? label : name;
+        }
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return name;
+}
+
+const char *ek_pod_hostname(const struct ek_obj *pod, const struct ek_objs *nodes)
+{
+    yyjson_val *spec = ek_json_get(ek_obj_root(pod), "spec", NULL);
+    const char *node = ek_json_str(spec, "nodeName", NULL);
+    const char *own = ek_json_str(spec, "hostname", NULL);
+
+    if (yyjson_get_bool(yyjson_obj_get(spec, "hostNetwork")) && node && *node)
+        return ek_node_hostname(nodes, node);
+    return own && *own ? own : ek_obj_name(pod);
+}
+
+static bool contains(const char *name, size_t len, const char *part)
+{
+    return memmem(name, len, part, strlen(part)) != NULL;
+}
+
+/* Tells from the last part of an image's path whether its tag is a Kubernetes version. */
+static bool has_kubernetes_tag(const char *name, size_t len, const char *component)
+{
+    if (!strcmp(component, CLOUD_CONTROLLER_MANAGER))
+        return len == strlen(component) && !memcmp(name, component, len);
+    return contains(name, len, component) || contains(name, len, "hyperkube") ||
+           contains(name, len, "hardened-kubernetes");
+}
+
+const char *ek_pod_image_version(const struct ek_obj *pod, const char *component,
+                                 struct ek_arena *arena)
+{
+    const char *image = ek_json_str(container_of(pod, component), "image", NULL);
+    if (!image)
+        return "";
+    size_t len = strcspn(image, "@"); /* a digest may follow the tag */
+    const char *slash = memrchr(image, '/', len);
+    const char *name = slash ? slash + 1 : image;
+    const char *colon = memchr(name, ':', len - (size_t)(name - image));
+    if (!colon || !has_kubernetes_tag(name, (size_t)(colon - name), component))
+        return "";
+    size_t tag_len = len - (size_t)(colon + 1 - image);
+    if (tag_len > VERSION_MAX)
+        return "";
+    char *tag = ek_arena_strndup(arena, colon + 1, tag_len);
+    for (char *c = tag; *c; c++)
+        if (*c == '_')
+            *c = '+';
+    return tag;
+}

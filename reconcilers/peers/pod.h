@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a control plane pod tells of the process in it: which component, on which host, with which
+ * flags and from which image. Reads objects only; nothing is owned, everything is borrowed from
+ * the objects unless an arena is given. Pure; any thread.
+ */
+#ifndef RECONCILERS_PEERS_POD_H
+#define RECONCILERS_PEERS_POD_H
+
+#include <stdbool.h>
+
+#include "api/arena.h"
+#include "reconcilers/skew/view.h"
+
+/*
+ * True when pod runs component ("kube-apiserver"), is in kube-system and has not ended. Told by
+ * the label component (kubeadm's static pods) or k8s-app (kube-proxy, cloud controllers), or by
+ * tier=control-plane and a name that starts with the component's.
+ */
+bool ek_pod_is_component(const struct ek_obj *pod, const char *component);
+
+/*
+ * True for a static pod on the host's network: a kubelet's own file, not something that may be
+ * created through the API, and its IP is the node's. Only such pods name addresses that may be
+ * called.
+ */
+bool ek_pod_is_trusted(const struct ek_obj *pod);
+
+/* True when the pod's phase is Running or not known. */
+bool ek_pod_is_running(const struct ek_obj *pod);
+
+/*
+ * The value of a flag ("--secure-port") in the command or the arguments of component's container,
+ * in either spelling ("--flag=value", "--flag value"); the last one counts; NULL when absent.
+ */
+const char *ek_pod_flag(const struct ek_obj *pod, const char *component, const char *flag);
+
+/* The hostname that the process in pod sees: of its node for pods on the host's network, the
+ * pod's own otherwise. Never NULL. */
+const char *ek_pod_hostname(const struct ek_obj *pod, const struct ek_objs *nodes);
+
+/* The hostname of the named node: its label, else its name. nodes are in key order. */
+const char *ek_node_hostname(const struct ek_objs *nodes, const char *name);
+
+/*
+ * The version in the tag of component's image, "_" put back to "+" ("v1.34.2+k3s1"); "" when the
+ * image has no tag (a bare digest) or is not an image whose tag is a Kubernetes version: vendors'
+ * cloud controllers have versions of their own.
+ */
+const char *ek_pod_image_version(const struct ek_obj *pod, const char *component,
+                                 struct ek_arena *arena);
+
+#endif
