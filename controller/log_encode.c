@@ -6,30 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/quote.h"
 #include "api/time.h"
 
-/* Length of the UTF-8 sequence at s (n bytes left), 0 when it is malformed; *ret_code is its
- * code point. Overlong forms and surrogates are malformed (RFC 3629, section 4). */
-static size_t utf8_sequence(const unsigned char *s, size_t n, uint32_t *ret_code)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-    if (len == 0 || s[0] > 0xf4 || len > n)
-        return 0;
-    uint32_t code = len == 1 ? s[0] : s[0] & (0xffU >> (len + 1));
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3f);
-    }
-    if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    *ret_code = code;
-    return len;
-}
-
-static void escape(struct ek_buf *out, uint32_t code)
+static void escape(struct ek_buf *out, unsigned code)
 {
     switch (code) {
     case '"':
@@ -48,13 +28,13 @@ static void escape(struct ek_buf *out, uint32_t code)
         ek_buf_puts(out, "\\t");
         return;
     default:
-        ek_buf_printf(out, "\\u%04" PRIx32, code);
+        ek_buf_printf(out, "\\u%04x", code);
     }
 }
 
 /* Characters that must not reach a terminal or end a line: C0, DEL, C1, line separators and the
  * controls that reorder text. */
-static bool is_unsafe(uint32_t code)
+static bool is_unsafe(unsigned code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == '"' || code == '\\' ||
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -69,8 +49,8 @@ void ek_log_encode_string(struct ek_buf *out, const char *s)
         n = EK_LOG_VALUE_MAX;
     ek_buf_append(out, "\"", 1);
     while (i < n) {
-        uint32_t code = 0xfffd;
-        size_t len = utf8_sequence((const unsigned char *)s + i, n - i, &code);
+        unsigned code = 0xfffd;
+        size_t len = ek_utf8_decode((struct ek_str){s + i, n - i}, &code);
         if (len && !is_unsafe(code)) {
             i += len;
             continue;
