@@ -140,7 +140,8 @@ start_peer() { # hostname, address, further flags
     --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
     --requestheader-extra-headers-prefix=X-Remote-Extra- \
     --proxy-client-cert-file="$PKI/front-proxy-client.crt" \
-    --proxy-client-key-file="$PKI/front-proxy-client.key" "$@"
+    --proxy-client-key-file="$PKI/front-proxy-client.key" \
+    --shutdown-watch-termination-grace-period=2s "$@"
 }
 
 start_component() { # kube-controller-manager|kube-scheduler, hostname, address, user, flags
@@ -150,7 +151,7 @@ start_component() { # kube-controller-manager|kube-scheduler, hostname, address,
     --authentication-kubeconfig="$RUN/$user.kubeconfig" \
     --authorization-kubeconfig="$RUN/$user.kubeconfig" --bind-address="$ip" \
     --tls-cert-file="$PKI/$user-serving.crt" --tls-private-key-file="$PKI/$user-serving.key" \
-    --leader-elect=true "$@"
+    --leader-elect=true --leader-elect-lease-duration=60s --leader-elect-renew-deadline=40s "$@"
 }
 
 COORDINATED=(--feature-gates=CoordinatedLeaderElection=true)
