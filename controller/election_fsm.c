@@ -63,18 +63,8 @@ void ek_election_fsm_init(struct ek_election_fsm *fsm, const struct ek_election_
         .state = EK_ELECTION_IDLE,
         .round_at = EK_TIME_UNSET,
         .timer_at = -1,
-        .rng = settings->seed,
+        .random = {settings->seed},
     };
-}
-
-/* splitmix64: one multiplication chain per number is random enough for jitter. */
-static double random_unit(struct ek_election_fsm *fsm)
-{
-    uint64_t z = (fsm->rng += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return (double)(z >> 11) / (double)((uint64_t)1 << 53);
 }
 
 static struct ek_election_action *act(struct step *s, enum ek_election_action_type type)
@@ -251,7 +241,7 @@ static void wait_again(struct step *s)
         fsm->next_try_at = fsm->try_at + fsm->settings.retry_ms;
         return;
     }
-    double wait = retry * (1 + EK_ELECTION_JITTER_FACTOR * random_unit(fsm));
+    double wait = retry * (1 + EK_ELECTION_JITTER_FACTOR * ek_rand_unit(&fsm->random));
     fsm->next_try_at = s->now.now_ms + (int64_t)wait;
 }
 

@@ -30,6 +30,7 @@
 
 #include "api/err.h"
 #include "api/time.h"
+#include "informers/backoff.h"
 
 #define EK_ELECTION_DURATION_MS   15000
 #define EK_ELECTION_DEADLINE_MS   10000
@@ -150,7 +151,7 @@ struct ek_election_fsm {
     int64_t round_at;    /* leader: start of the round, EK_TIME_UNSET between rounds */
     int64_t give_up_at;  /* releasing: no tries after this */
     int64_t timer_at;    /* last SET_TIMER */
-    uint64_t rng;
+    struct ek_rand random;
     char reported[EK_ELECTION_NAME_SIZE];
 };
 
