@@ -17,18 +17,21 @@ static const char *phase(const struct ek_obj *pod)
     return s ? s : "";
 }
 
-bool ek_pod_is_component(const struct ek_obj *pod, const char *component)
+static bool is_labelled(const struct ek_obj *pod, const char *component)
 {
-    if (strcmp(ek_obj_namespace(pod), "kube-system") != 0)
-        return false;
-    if (has(phase(pod), "Succeeded") || has(phase(pod), "Failed"))
-        return false;
+    size_t len = strlen(component);
+
     if (has(ek_obj_label(pod, "component"), component) ||
         has(ek_obj_label(pod, "k8s-app"), component))
         return true;
-    size_t len = strlen(component);
-    return has(ek_obj_label(pod, "tier"), "control-plane") &&
-           !strncmp(ek_obj_name(pod), component, len) && ek_obj_name(pod)[len] == '-';
+    return !strncmp(ek_obj_name(pod), component, len) && ek_obj_name(pod)[len] == '-' &&
+           has(ek_obj_label(pod, "tier"), "control-plane");
+}
+
+bool ek_pod_is_component(const struct ek_obj *pod, const char *component)
+{
+    return !strcmp(ek_obj_namespace(pod), "kube-system") && is_labelled(pod, component) &&
+           strcmp(phase(pod), "Succeeded") != 0 && strcmp(phase(pod), "Failed") != 0;
 }
 
 bool ek_pod_is_trusted(const struct ek_obj *pod)

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/skew/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reconcilers/peers/pod.h"
+#include "reconcilers/skew/facts-internal.h"
+
+static const char *const component_names[EK_COMPONENT_MAX] = {
+    [EK_KUBE_APISERVER] = "kube-apiserver",
+    [EK_KUBE_CONTROLLER_MANAGER] = "kube-controller-manager",
+    [EK_KUBE_SCHEDULER] = "kube-scheduler",
+    [EK_CLOUD_CONTROLLER_MANAGER] = "cloud-controller-manager",
+    [EK_KUBELET] = "kubelet",
+    [EK_KUBE_PROXY] = "kube-proxy",
+};
+
+static const char *const source_names[EK_SOURCE_MAX] = {
+    [EK_SOURCE_VERSION_INFO] = "VersionInfo",
+    [EK_SOURCE_VERSION] = "Version",
+    [EK_SOURCE_OPENAPI] = "OpenAPI",
+    [EK_SOURCE_LEASE_CANDIDATE] = "LeaseCandidate",
+    [EK_SOURCE_NODE] = "Node",
+    [EK_SOURCE_POD_IMAGE] = "PodImage",
+    [EK_SOURCE_NONE] = "None",
+};
+
+const char *ek_component_name(enum ek_component component)
+{
+    return component < EK_COMPONENT_MAX ? component_names[component] : "unknown";
+}
+
+const char *ek_source_name(enum ek_source source)
+{
+    return source < EK_SOURCE_MAX ? source_names[source] : "None";
+}
+
+void ek_facts_add_target__(struct facts *f, const char *component, const char *address)
+{
+    if (f->n_targets == EK_SKEW_TARGETS_MAX)
+        return;
+    for (size_t i = 0; i < f->n_targets; i++)
+        if (!strcmp(f->targets[i].address, address))
+            return;
+    f->targets[f->n_targets++] =
+        (struct ek_probe_target){.component = component, .address = address};
+}
+
+static int by_component(const void *a, const void *b)
+{
+    const struct ek_probe_target *x = a, *y = b;
+    bool x_first = !strcmp(x->component, component_names[EK_KUBE_APISERVER]);
+    bool y_first = !strcmp(y->component, component_names[EK_KUBE_APISERVER]);
+
+    if (x_first != y_first)
+        return x_first ? -1 : 1;
+    int order = strcmp(x->component, y->component);
+    return order ? order : strcmp(x->address, y->address);
+}
+
+/* The component whose pod this is, EK_COMPONENT_MAX for others. */
+static enum ek_component component_of(const struct ek_obj *pod)
+{
+    for (int c = 0; c < EK_COMPONENT_MAX; c++)
+        if (c != EK_KUBELET && ek_pod_is_component(pod, component_names[c]))
+            return (enum ek_component)c;
+    return EK_COMPONENT_MAX;
+}
+
+static void sort_pods(struct facts *f)
+{
+    const struct ek_objs *pods = &f->view->pods;
+    uint8_t *kinds = ek_arena_alloc(f->arena, pods->n + 1);
+    size_t counts[EK_COMPONENT_MAX + 1] = {0};
+    struct ek_obj **items[EK_COMPONENT_MAX];
+
+    for (size_t i = 0; i < pods->n; i++) {
+        kinds[i] = (uint8_t)component_of(pods->items[i]);
+        counts[kinds[i]]++;
+    }
+    for (int c = 0; c < EK_COMPONENT_MAX; c++) {
+        items[c] = ek_arena_alloc(f->arena, (counts[c] + 1) * sizeof *items[c]);
+        f->pods[c] =
+            (struct ek_objs){.items = items[c], .available = pods->available, .why = pods->why};
+    }
+    for (size_t i = 0; i < pods->n; i++)
+        if (kinds[i] < EK_COMPONENT_MAX)
+            items[kinds[i]][f->pods[kinds[i]].n++] = pods->items[i];
+}
+
+static void note_unavailable(struct facts *f, const struct ek_objs *objs, const char *what,
+                             const char *consequence)
+{
+    if (!objs->available)
+        ek_notes_add(f->notes, "%s could not be read (%s): %s", what,
+                     objs->why && *objs->why ? ek_notes_cut(f->arena, objs->why, 300)
+                                             : "no reason is known",
+                     consequence);
+}
+
+/* LeaseCandidates are not served by default: that is worth a sentence only where they would have
+ * helped, or where it is permission that lacks. */
+static void note_candidates(struct facts *f)
+{
+    const struct ek_objs *objs = &f->view->candidates;
+    bool missed = objs->why && strstr(objs->why, "forbidden");
+
+    for (size_t i = 0; i < f->out->n_instances; i++) {
+        const struct ek_instance_fact *fact = &f->out->instances[i];
+        bool elects =
+            fact->component == EK_KUBE_CONTROLLER_MANAGER || fact->component == EK_KUBE_SCHEDULER;
+        if (elects && !fact->stale &&
+            (!fact->versions.binary.known || fact->versions.assumed_emulation))
+            missed = true;
+    }
+    if (missed)
+        note_unavailable(f, objs, "LeaseCandidates",
+                         "emulation versions of controller managers and schedulers are known only "
+                         "where their metrics can be read");
+}
+
+static void note_objects(struct facts *f)
+{
+    const struct ek_skew_view *view = f->view;
+
+    note_unavailable(f, &view->endpoint_slices, "EndpointSlices in the namespace default",
+                     "addresses of API servers are known only from static pods and "
+                     "spec.peers.endpoints");
+    note_unavailable(f, &view->leases, "Leases in kube-system",
+                     "names of API servers and leaders of other components are not known");
+    note_unavailable(f, &view->pods, "Pods in kube-system",
+                     "versions of kube-proxy are not known, those of other components only where "
+                     "LeaseCandidates or metrics tell them");
+    note_unavailable(f, &view->nodes, "Nodes", "versions of kubelets are not known");
+    note_candidates(f);
+}
+
+void ek_skew_facts_collect(const struct ek_skew_view *view, struct ek_arena *arena,
+                           struct ek_skew_facts *ret_facts, struct ek_probe_target **ret_targets,
+                           size_t *ret_n_targets)
+{
+    struct ek_skew_spec spec;
+    struct ek_notes notes;
+    struct facts f = {
+        .view = view, .spec = &spec, .arena = arena, .notes = &notes, .out = ret_facts};
+
+    ek_skew_spec_parse(view->control_plane, arena, &spec);
+    ek_notes_init(&notes, arena);
+    *ret_facts = (struct ek_skew_facts){.not_enumerated = ""};
+    f.targets = ek_arena_alloc(arena, EK_SKEW_TARGETS_MAX * sizeof *f.targets);
+    sort_pods(&f);
+    ek_facts_collect_peers__(&f);
+    ek_facts_collect_instances__(&f);
+    ek_facts_collect_nodes__(&f);
+    note_objects(&f);
+    qsort(f.targets, f.n_targets, sizeof *f.targets, by_component);
+    ret_facts->problems = notes.items;
+    ret_facts->n_problems = notes.n;
+    *ret_targets = f.targets;
+    *ret_n_targets = f.n_targets;
+}
