@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/metrics_internal.h"
+#include "controller/metrics-internal.h"
 
 #define DEFAULT_MAX_SERIES 1000
 

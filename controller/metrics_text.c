@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "api/quote.h"
-#include "controller/metrics_internal.h"
+#include "controller/metrics-internal.h"
 
 static const char *const content_types[EK_METRICS_FORMAT_MAX] = {
     [EK_METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
