@@ -126,3 +126,22 @@ int ek_quote(struct ek_buf *out, struct ek_str s)
     ek_buf_append(out, "\"", 1);
     return out->failed;
 }
+
+const char *ek_quote_short(struct ek_str s, char buf[EK_QUOTE_SIZE])
+{
+    size_t shown = ek_utf8_cut(s, 200);
+    struct ek_buf out;
+
+    /* Escapes make the text longer: then less of it is shown. */
+    for (;; shown = ek_utf8_cut(s, shown / 2)) {
+        ek_buf_init(&out, EK_QUOTE_SIZE - 4);
+        ek_quote(&out, (struct ek_str){s.p, shown});
+        if (!out.failed || shown == 0)
+            break;
+        ek_buf_done(&out);
+    }
+    memcpy(buf, ek_buf_str(&out), out.len);
+    memcpy(buf + out.len, shown < s.len ? "..." : "", shown < s.len ? 4 : 1);
+    ek_buf_done(&out);
+    return buf;
+}

@@ -22,6 +22,12 @@ int ek_quote(struct ek_buf *out, struct ek_str s);
 /* As ek_quote without the quotes, for text that is put between quotes together with other text. */
 int ek_quote_inner(struct ek_buf *out, struct ek_str s);
 
+#define EK_QUOTE_SIZE 256
+
+/* Writes the start of s as ek_quote does, at most some 200 bytes of it with "..." for the rest;
+ * returns buf. For messages of a bounded size. */
+const char *ek_quote_short(struct ek_str s, char buf[EK_QUOTE_SIZE]);
+
 /*
  * Decodes the character at the start of s (len > 0) into *ret_rune and returns its length in
  * bytes, 0 when it is no valid UTF-8 (RFC 3629: no overlong forms, no surrogates).

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/obj.h"
+#include "api/quote.h"
 #include "api/selector-internal.h"
 
 static bool is_alnum(char c)
@@ -73,12 +74,13 @@ struct ek_requirement *ek_selector_add__(struct ek_selector *selector, struct ek
                                          enum ek_selector_op op, struct ek_err *err)
 {
     size_t n = selector->n_requirements;
+    char quoted[EK_QUOTE_SIZE];
 
     if (!ek_label_key_is_valid(key, EK_LABEL_PREFIX_MAX, EK_LABEL_NAME_MAX)) {
         ek_err_set(err, EK_E_INVAL,
-                   "label selector: \"%.*s\" is no label key: a key is [prefix/]name, the name at "
-                   "most %d letters, digits, '-', '_' or '.'",
-                   key.len > 300 ? 300 : (int)key.len, key.len ? key.p : "", EK_LABEL_NAME_MAX);
+                   "label selector: %s is no label key: a key is [prefix/]name, the name at most "
+                   "%d letters, digits, '-', '_' or '.'",
+                   ek_quote_short(key, quoted), EK_LABEL_NAME_MAX);
         return NULL;
     }
     if (n == EK_SELECTOR_REQUIREMENTS_MAX) {
@@ -97,12 +99,13 @@ struct ek_requirement *ek_selector_add__(struct ek_selector *selector, struct ek
 int ek_selector_add_value__(struct ek_selector *selector, struct ek_requirement *requirement,
                             struct ek_str value, struct ek_err *err)
 {
+    char quoted[EK_QUOTE_SIZE];
+
     if (!ek_label_value_is_valid(value))
         return ek_err_set(err, EK_E_INVAL,
-                          "label selector: \"%.*s\" is no value that label %s can have: at most %d "
+                          "label selector: %s is no value that label %s can have: at most %d "
                           "letters, digits, '-', '_' or '.'",
-                          value.len > 300 ? 300 : (int)value.len, value.p, requirement->key,
-                          EK_LABEL_NAME_MAX);
+                          ek_quote_short(value, quoted), requirement->key, EK_LABEL_NAME_MAX);
     if (++selector->n_values > EK_SELECTOR_VALUES_MAX)
         return ek_err_set(err, EK_E_LIMIT, "label selector: more than %d values",
                           EK_SELECTOR_VALUES_MAX);
@@ -237,25 +240,27 @@ int ek_selector_format(const struct ek_selector *selector, struct ek_buf *out)
     return out->failed;
 }
 
+static struct ek_str str_of(yyjson_val *value)
+{
+    return (struct ek_str){yyjson_get_str(value), yyjson_get_len(value)};
+}
+
 static int add_labels(struct ek_selector *selector, yyjson_val *labels, struct ek_err *err)
 {
     yyjson_val *key, *value;
     size_t i, n;
+    char quoted[EK_QUOTE_SIZE];
 
     if (labels && !yyjson_is_null(labels) && !yyjson_is_obj(labels))
         return ek_err_set(err, EK_E_INVAL, "matchLabels: must be an object of strings");
     yyjson_obj_foreach(labels, i, n, key, value)
     {
         if (!yyjson_is_str(value))
-            return ek_err_set(err, EK_E_INVAL, "matchLabels.%.300s: must be a string",
-                              yyjson_get_str(key));
+            return ek_err_set(err, EK_E_INVAL, "matchLabels[%s]: must be a string",
+                              ek_quote_short(str_of(key), quoted));
         struct ek_requirement *r =
-            ek_selector_add__(selector, (struct ek_str){yyjson_get_str(key), yyjson_get_len(key)},
-                              EK_SELECTOR_EQUALS, err);
-        int rc = !r ? EK_E_INVAL
-                    : ek_selector_add_value__(
-                          selector, r,
-                          (struct ek_str){yyjson_get_str(value), yyjson_get_len(value)}, err);
+            ek_selector_add__(selector, str_of(key), EK_SELECTOR_EQUALS, err);
+        int rc = !r ? EK_E_INVAL : ek_selector_add_value__(selector, r, str_of(value), err);
         if (rc)
             return rc;
     }
@@ -290,29 +295,28 @@ static int add_expression(struct ek_selector *selector, yyjson_val *expression, 
     const char *name = ek_json_str(expression, "operator", NULL);
     enum ek_selector_op op;
     size_t i, n;
+    char quoted[EK_QUOTE_SIZE];
 
     if (!yyjson_is_str(key))
         return ek_err_set(err, EK_E_INVAL, "key: must be a string");
     if (!find_operator(name, &op))
         return ek_err_set(err, EK_E_INVAL,
-                          "operator: \"%.100s\" is not one of In, NotIn, Exists, DoesNotExist",
-                          name ? name : "");
+                          "operator: %s is not one of In, NotIn, Exists, DoesNotExist",
+                          ek_quote_short(ek_str_from(name), quoted));
     if (values && !yyjson_is_null(values) && !yyjson_is_arr(values))
         return ek_err_set(err, EK_E_INVAL, "values: must be a list of strings");
     bool takes_values = op == EK_SELECTOR_IN || op == EK_SELECTOR_NOT_IN;
     if (takes_values != (yyjson_arr_size(values) > 0))
         return ek_err_set(err, EK_E_INVAL, "values: must %sbe empty for operator %s",
                           takes_values ? "not " : "", name);
-    struct ek_requirement *r = ek_selector_add__(
-        selector, (struct ek_str){yyjson_get_str(key), yyjson_get_len(key)}, op, err);
+    struct ek_requirement *r = ek_selector_add__(selector, str_of(key), op, err);
     if (!r)
         return EK_E_INVAL;
     yyjson_arr_foreach(values, i, n, value)
     {
         if (!yyjson_is_str(value))
             return ek_err_set(err, EK_E_INVAL, "values[%zu]: must be a string", i);
-        int rc = ek_selector_add_value__(
-            selector, r, (struct ek_str){yyjson_get_str(value), yyjson_get_len(value)}, err);
+        int rc = ek_selector_add_value__(selector, r, str_of(value), err);
         if (rc)
             return rc;
     }

@@ -83,20 +83,13 @@ static bool word_is(const struct parser *p, const char *word)
 
 static int unexpected(struct parser *p, const char *expected)
 {
-    struct ek_buf quoted;
+    char found[EK_QUOTE_SIZE], whole[EK_QUOTE_SIZE];
     size_t column = (size_t)(p->word.p - p->text) + 1;
 
-    ek_buf_init(&quoted, 4096);
-    if (p->token == TOKEN_END)
-        ek_buf_puts(&quoted, "the end");
-    else
-        ek_quote(&quoted, (struct ek_str){p->word.p, ek_utf8_cut(p->word, 100)});
-    ek_buf_puts(&quoted, " in ");
-    ek_quote(&quoted, (struct ek_str){p->text, ek_utf8_cut(ek_str_from(p->text), 300)});
-    ek_err_set(p->err, EK_E_PARSE, "label selector: expected %s at column %zu, found %s", expected,
-               column, ek_buf_str(&quoted));
-    ek_buf_done(&quoted);
-    return EK_E_PARSE;
+    return ek_err_set(p->err, EK_E_PARSE,
+                      "label selector: expected %s at column %zu, found %s in %s", expected, column,
+                      p->token == TOKEN_END ? "the end" : ek_quote_short(p->word, found),
+                      ek_quote_short(ek_str_from(p->text), whole));
 }
 
 /* "(a,b)"; a missing value before, between or after commas is the empty one, and so is "()". */
