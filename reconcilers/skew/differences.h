@@ -18,8 +18,8 @@
 
 #include "reconcilers/skew/facts.h"
 
-#define EK_DIFFERENCES_MAX       50 /* rows of each list */
-#define EK_DIFFERENCES_NAMES_MAX 6  /* peer names in a row */
+#define EK_DIFFERENCES_MAX       40 /* rows of each list */
+#define EK_DIFFERENCES_NAMES_MAX 4  /* peer names in a row */
 #define EK_DIFFERENCES_STALE_MS  60000
 
 /* Some peers: how many, and the first few by name. */

@@ -13,6 +13,7 @@
 #ifndef RECONCILERS_SKEW_JUDGE_H
 #define RECONCILERS_SKEW_JUDGE_H
 
+#include "api/cond.h"
 #include "reconcilers/skew/policy.h"
 
 /* What is said of one instance. Strings are never NULL. */
@@ -39,16 +40,10 @@ struct ek_absent {
     struct ek_judged judged;
 };
 
-enum ek_tristate {
-    EK_FALSE,
-    EK_TRUE,
-    EK_UNSURE,
-};
-
 /* The answer to "may the API servers go to this version?" */
 struct ek_next {
     struct ek_minor version; /* unknown when there is nothing to derive it from */
-    enum ek_tristate safe;
+    enum ek_cond_status safe;
     const char *reason;
     const char *message;
     size_t n_blockers;

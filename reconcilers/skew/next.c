@@ -98,18 +98,18 @@ static void conclude(struct look *l)
     if (next->n_blockers > 0) {
         size_t more = next->n_blockers > BLOCKERS_SHOWN ? next->n_blockers - BLOCKERS_SHOWN : 0;
         const char *rest = more ? ek_arena_printf(l->arena, "; and %zu more", more) : "";
-        next->safe = EK_FALSE;
+        next->safe = EK_COND_FALSE;
         next->reason = l->skips ? "SkipsMinor" : "ComponentsTooOld";
         next->message =
             ek_arena_printf(l->arena, "before the API servers go to %s: %s%s", to, l->text, rest);
     } else if (l->unsure || !l->bounds.complete) {
-        next->safe = EK_UNSURE;
+        next->safe = EK_COND_UNKNOWN;
         next->reason = "VersionsUnknown";
         next->message = ek_arena_printf(
             l->arena, "nothing known forbids %s, but not every version is known%s%s", to,
             l->out->incomplete[0] ? ": " : " (see SkewSupported)", l->out->incomplete);
     } else {
-        next->safe = EK_TRUE;
+        next->safe = EK_COND_TRUE;
         next->reason = "Safe";
         next->message = ek_arena_printf(l->arena, "every component supports API servers at %s", to);
     }
@@ -127,13 +127,13 @@ void ek_skew_judge_next__(const struct ek_skew_facts *facts, const struct ek_ske
     const struct ek_bound *newest = &judgement->bounds.max_ev;
     next->version = spec->next_version.known ? spec->next_version : ek_minor_offset(newest->at, 1);
     if (!newest->at.known) {
-        next->safe = EK_UNSURE;
+        next->safe = EK_COND_UNKNOWN;
         next->reason = "VersionsUnknown";
         next->message = judgement->incomplete;
         return;
     }
     if (all_reached(judgement, next->version)) {
-        next->safe = EK_TRUE;
+        next->safe = EK_COND_TRUE;
         next->reason = "AlreadyReached";
         next->message = ek_arena_printf(arena, "every API server is at %s or later",
                                         ek_skew_minor_text(arena, next->version));

@@ -53,3 +53,30 @@ const char *ek_skew_names_text(struct ek_arena *arena, const char *const *names,
         text = ek_arena_printf(arena, "%s%s%zu more", text, shown ? " and " : "", n - shown);
     return text;
 }
+
+/* The length of "12 ms", "3ms" or "7 milliseconds" at the start of s, 0 when it is none. */
+static size_t elapsed_size(const char *s)
+{
+    static const char *const units[] = {"milliseconds", "ms"};
+    size_t digits = strspn(s, "0123456789");
+    const char *unit = s + digits + strspn(s + digits, " ");
+    for (size_t i = 0; digits > 0 && i < sizeof(units) / sizeof(*units); i++)
+        if (strncmp(unit, units[i], strlen(units[i])) == 0)
+            return (size_t)(unit - s) + strlen(units[i]);
+    return 0;
+}
+
+const char *ek_skew_steady(struct ek_arena *arena, const char *s)
+{
+    static const char after[] = " after ";
+    char *out = ek_arena_strdup(arena, ek_skew_clean_max(arena, s, 256));
+    for (char *from = strstr(out, after); from; from = strstr(from, after)) {
+        char *to = from + sizeof(after) - 1;
+        size_t size = elapsed_size(to);
+        if (size > 0)
+            memmove(from, to + size, strlen(to + size) + 1);
+        else
+            from = to;
+    }
+    return out;
+}

@@ -26,4 +26,8 @@ const char *ek_skew_minor_text(struct ek_arena *arena, struct ek_minor v);
 const char *ek_skew_names_text(struct ek_arena *arena, const char *const *names, size_t n_names,
                                size_t n, size_t max);
 
+/* A transport's error text without what differs at every try ("after 3 ms"), so that the same
+ * failure reads the same; cleaned. */
+const char *ek_skew_steady(struct ek_arena *arena, const char *s);
+
 #endif

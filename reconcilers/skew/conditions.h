@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report: everything one plan knows, gathered for those who publish it, and the conditions
+ * that sum it up.
+ *
+ * Conditions are worked out once, here; status, events and metrics only write them in their own
+ * form. A message names the culprit and the remedy, and is the same as long as the facts are.
+ * Which condition says what is told in README.md beside this file. Pure; all lives in the arena.
+ */
+#ifndef RECONCILERS_SKEW_CONDITIONS_H
+#define RECONCILERS_SKEW_CONDITIONS_H
+
+#include "reconcilers/skew/differences.h"
+#include "reconcilers/skew/judge.h"
+
+#define EK_SKEW_CONDITIONS(X)                                                                      \
+    /* The summary: API servers reachable and ready, skew supported, spec valid. */                \
+    X(READY, "Ready")                                                                              \
+    /* Every API server that should be there answers. */                                           \
+    X(PEERS_REACHABLE, "PeersReachable")                                                           \
+    /* No rule is broken (or only for less than the grace period). */                              \
+    X(SKEW_SUPPORTED, "SkewSupported")                                                             \
+    /* All API servers serve the same resources. */                                                \
+    X(DISCOVERY_CONSISTENT, "DiscoveryConsistent")                                                 \
+    /* All API servers set the feature gates that they share alike. */                             \
+    X(FEATURE_GATES_CONSISTENT, "FeatureGatesConsistent")                                          \
+    /* Going to the next version breaks nothing. */                                                \
+    X(NEXT_VERSION_SAFE, "NextVersionSafe")
+
+enum ek_skew_condition {
+#define X(name, text) EK_SKEW_COND_##name,
+    EK_SKEW_CONDITIONS(X)
+#undef X
+        EK_SKEW_CONDITION_MAX,
+};
+
+const char *ek_skew_condition_name(enum ek_skew_condition condition);
+
+/* Longest condition message written. */
+#define EK_SKEW_MESSAGE_MAX 2000
+
+struct ek_skew_cond {
+    enum ek_cond_status status;
+    const char *reason;
+    const char *message;
+};
+
+struct ek_skew_report {
+    const struct ek_skew_view *view;
+    yyjson_val *old_status; /* of view->control_plane; NULL when there is none */
+    struct ek_skew_facts facts;
+    struct ek_skew_spec spec;
+    struct ek_judgement judgement;
+    struct ek_differences differences;
+    size_t n_reachable;   /* peers */
+    size_t n_young;       /* violations younger than the grace period */
+    int64_t grace_end_ms; /* when the first of these gets too old, EK_TIME_UNSET without any */
+    struct ek_skew_cond conditions[EK_SKEW_CONDITION_MAX];
+};
+
+/* Whether one API server answers: UNKNOWN while it has not been asked or cannot be called. */
+enum ek_cond_status ek_skew_peer_reachable(const struct ek_peer_fact *peer);
+
+/* Whether it calls itself ready; UNKNOWN when it does not answer. */
+enum ek_cond_status ek_skew_peer_ready(const struct ek_peer_fact *peer);
+
+/* Fills in since when each violation is known (from old_status, otherwise now), n_reachable,
+ * n_young and the conditions; the rest of report is complete already. */
+void ek_skew_conclude(struct ek_skew_report *report, struct ek_arena *arena);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/skew/events.h"
+
+#include <string.h>
+
+#include "reconcilers/skew/text.h"
+
+#define NOTE_MAX 1000
+/* Violations told one by one; more are summed up. */
+#define VIOLATIONS_TOLD 5
+
+struct events {
+    const struct ek_skew_report *report;
+    struct ek_arena *arena;
+    struct ek_skew_event *list;
+    size_t n;
+};
+
+static void tell(struct events *e, bool warning, const char *reason, const char *action,
+                 const char *note)
+{
+    if (e->n < EK_SKEW_EVENTS_MAX)
+        e->list[e->n++] = (struct ek_skew_event){warning, reason, action,
+                                                 ek_skew_clean_max(e->arena, note, NOTE_MAX)};
+}
+
+static enum ek_cond_status before(const struct events *e, enum ek_skew_condition condition)
+{
+    return ek_cond_status(ek_json_get(e->report->old_status, "conditions", NULL),
+                          ek_skew_condition_name(condition));
+}
+
+/* The member of an old list whose name is that; NULL when there is none. */
+static yyjson_val *find_named(yyjson_val *list, const char *name)
+{
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach(list, i, max, item)
+    {
+        const char *s = ek_json_str(item, "name", NULL);
+        if (s && strcmp(s, name) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static void tell_version_change(struct events *e, const char *name, yyjson_val *old,
+                                const struct ek_versions *v)
+{
+    char buf[EK_MINOR_SIZE];
+    const char *binary = ek_json_str(old, "binaryVersion", NULL);
+    const char *emulation = ek_json_str(old, "emulationVersion", NULL);
+    const char *now = ek_skew_clean(e->arena, v->binary_string);
+    if (!binary || !now[0] || !v->emulation.known)
+        return;
+    ek_minor_format(v->emulation, buf);
+    if (strcmp(binary, now) == 0 && (!emulation || strcmp(emulation, buf) == 0))
+        return;
+    tell(e, false, "PeerVersionChanged", "Observe",
+         ek_arena_printf(e->arena, "API server %s went from %s (emulation %s) to %s (emulation %s)",
+                         name, binary, emulation ? emulation : "unknown", now, buf));
+}
+
+static void tell_peer(struct events *e, const struct ek_peer_fact *peer, yyjson_val *old_peers)
+{
+    const char *name = ek_skew_clean(e->arena, peer->name);
+    yyjson_val *old = find_named(old_peers, name);
+    enum ek_cond_status up = ek_skew_peer_reachable(peer);
+    yyjson_val *was = ek_json_get(old, "reachable", NULL);
+    if (up == EK_COND_FALSE && (!old || yyjson_get_bool(was)))
+        tell(e, true, "PeerUnreachable", "Probe",
+             ek_arena_printf(e->arena, "API server %s does not answer: %s: %s", name,
+                             peer->unreachable_reason,
+                             ek_skew_steady(e->arena, peer->unreachable_message)));
+    else if (up == EK_COND_TRUE && old && !yyjson_get_bool(was))
+        tell(e, false, "PeerReachable", "Probe",
+             ek_arena_printf(e->arena, "API server %s answers", name));
+    else if (old_peers && !old)
+        tell(e, false, "PeerAdded", "Observe",
+             ek_arena_printf(e->arena, "API server %s appeared", name));
+    if (old)
+        tell_version_change(e, name, old, &peer->versions);
+}
+
+static bool has_peer(const struct events *e, const char *name)
+{
+    const struct ek_skew_facts *facts = &e->report->facts;
+    for (size_t i = 0; i < facts->n_peers; i++)
+        if (strcmp(ek_skew_clean(e->arena, facts->peers[i].name), name) == 0)
+            return true;
+    return false;
+}
+
+static void tell_peers(struct events *e)
+{
+    yyjson_val *old = ek_json_get(e->report->old_status, "peers", NULL), *item;
+    size_t i, max;
+    for (i = 0; i < e->report->facts.n_peers; i++)
+        tell_peer(e, &e->report->facts.peers[i], old);
+    yyjson_arr_foreach(old, i, max, item)
+    {
+        const char *name = ek_json_str(item, "name", NULL);
+        if (name && !has_peer(e, name))
+            tell(e, false, "PeerRemoved", "Observe",
+                 ek_arena_printf(e->arena, "API server %s is gone: nothing names it any more",
+                                 name));
+    }
+}
+
+/* A violation is news when the old status did not hold it, or tolerated it. */
+static bool is_news(const struct events *e, const struct ek_violation *v)
+{
+    return before(e, EK_SKEW_COND_SKEW_SUPPORTED) != EK_COND_FALSE ||
+           v->since_ms == e->report->view->now_ms;
+}
+
+static void tell_skew(struct events *e)
+{
+    const struct ek_judgement *j = &e->report->judgement;
+    enum ek_cond_status now = e->report->conditions[EK_SKEW_COND_SKEW_SUPPORTED].status;
+    size_t news = 0;
+    if (now == EK_COND_TRUE && before(e, EK_SKEW_COND_SKEW_SUPPORTED) == EK_COND_FALSE)
+        tell(e, false, "SkewResolved", "Judge",
+             e->report->conditions[EK_SKEW_COND_SKEW_SUPPORTED].message);
+    if (now != EK_COND_FALSE)
+        return;
+    for (size_t i = 0; i < j->n_violations; i++) {
+        const struct ek_violation *v = &j->violations[i];
+        if (is_news(e, v) && ++news <= VIOLATIONS_TOLD)
+            tell(e, true, "SkewUnsupported", "Judge",
+                 ek_arena_printf(e->arena, "%s: %s (%s)", ek_rule_name(v->rule), v->message,
+                                 v->remedy));
+    }
+    if (news > VIOLATIONS_TOLD)
+        tell(e, true, "SkewUnsupported", "Judge",
+             ek_arena_printf(e->arena, "%zu more violations, see status.violations",
+                             news - VIOLATIONS_TOLD));
+}
+
+/* A condition that went to False, or came back from it. */
+static void tell_condition(struct events *e, enum ek_skew_condition condition, bool warning,
+                           const char *worse, const char *better)
+{
+    const struct ek_skew_cond *now = &e->report->conditions[condition];
+    enum ek_cond_status then = before(e, condition);
+    if (now->status == EK_COND_FALSE && then != EK_COND_FALSE)
+        tell(e, warning, worse, "Compare", now->message);
+    else if (now->status == EK_COND_TRUE && then == EK_COND_FALSE)
+        tell(e, false, better, "Compare", now->message);
+}
+
+static void tell_spec(struct events *e)
+{
+    const struct ek_skew_cond *ready = &e->report->conditions[EK_SKEW_COND_READY];
+    yyjson_val *old = ek_cond_find(ek_json_get(e->report->old_status, "conditions", NULL),
+                                   ek_skew_condition_name(EK_SKEW_COND_READY));
+    const char *reason = ek_json_str(old, "reason", NULL);
+    if (e->report->spec.n_errors > 0 && (!reason || strcmp(reason, "InvalidSpec") != 0))
+        tell(e, true, "InvalidSpec", "ReadSpec", ready->message);
+}
+
+void ek_skew_events(const struct ek_skew_report *report, struct ek_arena *arena,
+                    struct ek_skew_event **ret_events, size_t *ret_n)
+{
+    struct events e = {.report = report, .arena = arena};
+    e.list = ek_arena_alloc(arena, EK_SKEW_EVENTS_MAX * sizeof(*e.list));
+    tell_spec(&e);
+    tell_skew(&e);
+    tell_condition(&e, EK_SKEW_COND_DISCOVERY_CONSISTENT, report->differences.discovery.drift,
+                   "DiscoveryDiffers", "DiscoveryConsistent");
+    tell_condition(&e, EK_SKEW_COND_FEATURE_GATES_CONSISTENT, report->differences.gates.drift,
+                   "FeatureGatesDiffer", "FeatureGatesConsistent");
+    if (before(&e, EK_SKEW_COND_NEXT_VERSION_SAFE) != EK_COND_UNKNOWN)
+        tell_condition(&e, EK_SKEW_COND_NEXT_VERSION_SAFE, false, "NextVersionBlocked",
+                       "NextVersionSafe");
+    tell_peers(&e);
+    *ret_events = e.list;
+    *ret_n = e.n;
+}

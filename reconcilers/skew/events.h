@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events for what changed between the ControlPlane's old status and a new report.
+ *
+ * The old status is the only memory: a restart repeats nothing, and a first status in which all is
+ * well is silent. Warnings are for what somebody should look at, Normal for what got better or was
+ * to be expected (differences that come with different versions). Pure; all lives in the arena.
+ */
+#ifndef RECONCILERS_SKEW_EVENTS_H
+#define RECONCILERS_SKEW_EVENTS_H
+
+#include "reconcilers/skew/conditions.h"
+
+#define EK_SKEW_EVENTS_MAX 32
+
+/* Fills ret_events (an array in the arena) and ret_n with at most EK_SKEW_EVENTS_MAX events. */
+void ek_skew_events(const struct ek_skew_report *report, struct ek_arena *arena,
+                    struct ek_skew_event **ret_events, size_t *ret_n);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan: from a view to what is to be published, by way of facts, verdicts and conditions. */
+#include "reconcilers/skew/conditions.h"
+#include "reconcilers/skew/events.h"
+#include "reconcilers/skew/metrics.h"
+#include "reconcilers/skew/status.h"
+
+/* Ages in metrics and the freshness of leases are looked at at least this often. */
+#define REQUEUE_MAX_MS 30000
+/* While the first round of probes is under way. */
+#define REQUEUE_PROBING_MS 1000
+/* A lease that is not renewed for this long is stale, and so its holder (facts.h, lease_stale). */
+#define LEASE_STALE_MS 60000
+/* leaseDurationSeconds of leader election by default: an expired holder leads no more. */
+#define ELECTION_STALE_MS 15000
+
+#define EXIT_SUPPORTED  0
+#define EXIT_VIOLATIONS 2
+#define EXIT_UNKNOWN    3
+
+/* True when the object holds a status that a half-probed view should not replace: after a restart
+ * everything would be unknown for a moment, and each condition would flip twice. */
+static bool keep_old_status(const struct ek_skew_report *r)
+{
+    return !r->view->probing_done && ek_json_get(r->old_status, "conditions", NULL) != NULL;
+}
+
+static bool differs(const struct ek_skew_plan *plan, yyjson_val *old)
+{
+    yyjson_doc *now = yyjson_mut_val_imut_copy(plan->status, NULL);
+    bool equal = now && old && ek_json_equal(yyjson_doc_get_root(now), old);
+    yyjson_doc_free(now);
+    return !equal;
+}
+
+static void sooner(int64_t *requeue, int64_t ms)
+{
+    if (ms > 0 && ms < *requeue)
+        *requeue = ms;
+}
+
+/* When time alone will change the outcome: a lease gets stale, a grace period ends. One second is
+ * added, so that the moment has passed by then. */
+static int64_t requeue_after(const struct ek_skew_report *r)
+{
+    int64_t requeue = REQUEUE_MAX_MS;
+    if (!r->view->probing_done)
+        return REQUEUE_PROBING_MS;
+    for (size_t i = 0; i < r->facts.n_peers; i++)
+        if (r->facts.peers[i].lease_age_ms >= 0)
+            sooner(&requeue, LEASE_STALE_MS - r->facts.peers[i].lease_age_ms + 1000);
+    for (size_t i = 0; i < r->facts.n_instances; i++)
+        if (r->facts.instances[i].leader && r->facts.instances[i].age_ms >= 0)
+            sooner(&requeue, ELECTION_STALE_MS - r->facts.instances[i].age_ms + 1000);
+    if (r->grace_end_ms != EK_TIME_UNSET)
+        sooner(&requeue, r->grace_end_ms - r->view->now_ms + 1000);
+    return requeue < 1000 ? 1000 : requeue;
+}
+
+static int exit_code(const struct ek_skew_report *r)
+{
+    if (r->judgement.n_violations > 0)
+        return EXIT_VIOLATIONS;
+    for (int c = 0; c < EK_COMPONENT_MAX; c++)
+        if (r->judgement.counts[c][EK_VERDICT_UNKNOWN] > 0)
+            return EXIT_UNKNOWN;
+    return r->judgement.incomplete[0] ? EXIT_UNKNOWN : EXIT_SUPPORTED;
+}
+
+static void publish(const struct ek_skew_report *r, struct ek_arena *arena,
+                    struct ek_skew_plan *plan)
+{
+    plan->doc = yyjson_mut_doc_new(NULL);
+    plan->status = ek_skew_status(r, arena, plan->doc);
+    yyjson_mut_doc_set_root(plan->doc, plan->status);
+    plan->create = !r->view->control_plane;
+    if (!keep_old_status(r)) {
+        plan->status_changed = differs(plan, r->old_status);
+        ek_skew_events(r, arena, &plan->events, &plan->n_events);
+    }
+    ek_skew_metrics(r, arena, &plan->metrics, &plan->n_metrics);
+}
+
+void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
+                       struct ek_skew_plan *ret_plan)
+{
+    struct ek_skew_report *r = ek_arena_alloc(arena, sizeof(*r));
+    *ret_plan = (struct ek_skew_plan){0};
+    r->view = view;
+    if (view->control_plane)
+        r->old_status = ek_json_get(ek_obj_root(view->control_plane), "status", NULL);
+    ek_skew_spec_parse(view->control_plane, arena, &r->spec);
+    ek_skew_facts_collect(view, arena, &r->facts, &ret_plan->targets, &ret_plan->n_targets);
+    ek_skew_judge(&r->facts, &r->spec, view->nodes.available, arena, &r->judgement);
+    ek_skew_compare(&r->facts, arena, &r->differences);
+    ek_skew_conclude(r, arena);
+    publish(r, arena, ret_plan);
+    ret_plan->requeue_after_ms = requeue_after(r);
+    ret_plan->probe_interval_ms = r->spec.probe_interval_ms;
+    ret_plan->probe_timeout_ms = r->spec.probe_timeout_ms;
+    ret_plan->exit_code = exit_code(r);
+}
+
+void ek_skew_plan_done(struct ek_skew_plan *plan)
+{
+    yyjson_mut_doc_free(plan->doc);
+    plan->doc = NULL;
+    plan->status = NULL;
+}
