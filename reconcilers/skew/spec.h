@@ -44,6 +44,7 @@ struct ek_skew_spec {
     size_t n_endpoints;
     int64_t probe_interval_ms; /* default 15 s, 1 s to 10 min */
     int64_t probe_timeout_ms;  /* default 5 s, 100 ms to 1 min */
+    int64_t forget_after_ms;   /* how long a peer that nothing names is kept; default 10 min */
     struct ek_skew_policy policy;
     struct ek_minor next_version; /* unknown: not given */
     const char **errors;          /* sentences that name the field; at most EK_SPEC_ERRORS_MAX */
