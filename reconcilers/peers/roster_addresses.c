@@ -51,6 +51,8 @@ static void settle(struct roster *r)
 {
     size_t kept = 0;
 
+    if (!r->n_addresses)
+        return;
     qsort(r->addresses, r->n_addresses, sizeof *r->addresses, by_text);
     for (size_t i = 0; i < r->n_addresses; i++) {
         struct roster_address *last = kept ? &r->addresses[kept - 1] : NULL;
