@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-int main(void)
+#include "controller/commands.h"
+
+int main(int argc, char **argv)
 {
-    return 0;
+    return ek_program_run(argc, argv);
 }

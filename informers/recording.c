@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "informers/recording.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/selector.h"
+#include "informers/file.h"
 #include "informers/probe_session.h"
 
 #define FILE_MAX      ((size_t)256 * 1024 * 1024)
@@ -28,35 +28,17 @@ struct ek_recording {
     size_t n;
 };
 
-static int read_file(const char *path, struct ek_buf *out, struct ek_err *err)
-{
-    char chunk[65536];
-    size_t n;
-
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return ek_err_set(err, EK_E_NOENT, "%s: cannot be opened", path);
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        if (ek_buf_append(out, chunk, n))
-            break;
-    bool failed = ferror(f) != 0;
-    fclose(f);
-    if (failed)
-        return ek_err_set(err, EK_E_IO, "%s: cannot be read", path);
-    return out->failed ? ek_err_set(err, out->failed, "%s: too large", path) : 0;
-}
-
 static int read_json(const char *dir, const char *name, yyjson_doc **ret_doc, struct ek_err *err)
 {
-    EK_AUTO(ek_buf) text;
     EK_AUTOFREE char *path = ek_xasprintf("%s/%s", dir, name);
+    EK_AUTOFREE char *text = NULL;
+    struct ek_err local = {0};
+    size_t len;
 
-    ek_buf_init(&text, FILE_MAX);
-    int rc = read_file(path, &text, err);
+    int rc = ek_file_read(path, FILE_MAX, &text, &len, err);
     if (rc)
         return rc;
-    struct ek_err local = {0};
-    *ret_doc = ek_json_parse(ek_buf_str(&text), text.len, &local);
+    *ret_doc = ek_json_parse(text, len, &local);
     if (*ret_doc)
         return 0;
     return ek_err_set(err, local.code, "%s: %s", path, local.message);
@@ -237,7 +219,7 @@ static yyjson_val *find_entry(const struct answers *list, const char *path, cons
 struct answer {
     struct ek_response resp;
     struct ek_err err;
-    struct ek_buf body;
+    char *body; /* owned */
 };
 
 static void take_status(struct answer *answer, const char *path)
@@ -256,19 +238,19 @@ static void get(const struct answers *list, const char *path, const char *accept
     yyjson_val *entry = find_entry(list, path, accept, &a);
 
     *answer = (struct answer){.resp = {.content_type = "", .etag = "", .warning = ""}};
-    ek_buf_init(&answer->body, FILE_MAX);
     const char *file = ek_json_str(entry, "file", NULL);
     if (!file || strstr(file, "..") || *file == '/') {
         ek_err_set(&answer->err, EK_E_NOENT, "%s: not in the recording", path);
         return;
     }
     EK_AUTOFREE char *name = ek_xasprintf("%s/%s", a->dir, file);
-    if (read_file(name, &answer->body, &answer->err))
+    size_t len;
+    if (ek_file_read(name, FILE_MAX, &answer->body, &len, &answer->err))
         return;
     const char *etag = ek_json_str(entry, "headers", "etag", NULL);
     const char *type = ek_json_str(entry, "headers", "content-type", NULL);
     answer->resp.status = (int)yyjson_get_int(yyjson_obj_get(entry, "status"));
-    answer->resp.body = (struct ek_str){ek_buf_str(&answer->body), answer->body.len};
+    answer->resp.body = (struct ek_str){answer->body, len};
     answer->resp.etag = etag ? etag : "";
     answer->resp.content_type = type ? type : "";
     take_status(answer, path);
@@ -318,11 +300,11 @@ int ek_recording_list(struct ek_recording *recording, const struct ek_resource *
         return ek_err_set(err, rc, "%s: the path is too long", resource->resource);
     get(recording->answers, ek_buf_str(&path), "application/json", &answer);
     if (!answer.err.code)
-        doc = ek_json_parse(ek_buf_str(&answer.body), answer.body.len, &answer.err);
+        doc = ek_json_parse(answer.resp.body.p, answer.resp.body.len, &answer.err);
     if (!answer.err.code)
         take_items(yyjson_doc_get_root(doc), resource, ret_items, ret_n, &answer.err);
     yyjson_doc_free(doc);
-    ek_buf_done(&answer.body);
+    ek_free(answer.body);
     if (answer.err.code && err)
         *err = answer.err;
     return answer.err.code;
@@ -348,7 +330,7 @@ struct ek_probe *ek_recording_probe(struct ek_recording *recording, size_t i, in
         if (question.stream && !failed)
             ek_probe_session_data(session, question.id, answer.resp.body.p, answer.resp.body.len);
         ek_probe_session_answer(session, question.id, &answer.resp, failed ? &answer.err : NULL);
-        ek_buf_done(&answer.body);
+        ek_free(answer.body);
     }
     struct ek_probe *probe = ek_probe_session_finish(session);
     ek_probe_session_free(session);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commands of the program. Each owns its flags and its exit codes; main only looks up and
+ * calls. A command prints its result on stdout and one line per failure on stderr.
+ */
+#ifndef CONTROLLER_COMMANDS_H
+#define CONTROLLER_COMMANDS_H
+
+#include "controller/flags.h"
+
+/* Exit codes of all commands; those of `check` are documented in its help. */
+enum ek_exit {
+    EK_EXIT_OK = 0,
+    EK_EXIT_FAILED = 1,
+    EK_EXIT_VIOLATIONS = 2,
+    EK_EXIT_UNKNOWN = 3,
+};
+
+extern const struct ek_command ek_check_command;
+extern const struct ek_command ek_run_command;
+extern const struct ek_command ek_version_command;
+
+/* The User-Agent of every request, "evenkeel/<version> (<os>/<arch>) kubernetes/evenkeel"
+ * (ecosystem sheet, section 1, "Client identity"); constant. */
+const char *ek_user_agent(void);
+
+/* The flags that say which cluster, shared by all commands that talk to one. */
+struct ek_cluster_options {
+    const char *kubeconfig;
+    const char *context;
+};
+#define EK_CLUSTER_FLAGS(type, member)                                                             \
+    {.name = "kubeconfig",                                                                         \
+     .type = EK_FLAG_STRING,                                                                       \
+     .offset = offsetof(type, member.kubeconfig),                                                  \
+     .help = "Path of a kubeconfig `file`; without it $KUBECONFIG, the pod's service account and " \
+             "~/.kube/config are tried in this order"},                                            \
+    {                                                                                              \
+        .name = "context", .type = EK_FLAG_STRING, .offset = offsetof(type, member.context),       \
+        .help = "`Name` of the kubeconfig context to use"                                          \
+    }
+
+/* Parses a command's flags into options and calls body, or prints help or the error. */
+int ek_command_run(const struct ek_command *command, int argc, char **argv, void *options,
+                   int (*body)(void *options, char **args, int n_args));
+
+/* Finds the command in argv and runs it; returns the process's exit code. */
+int ek_program_run(int argc, char **argv);
+
+/* Prints "evenkeel: <message>" on stderr. */
+void ek_complain(const struct ek_err *err);
+
+#endif
