@@ -29,14 +29,14 @@ struct ek_cluster_options {
     const char *kubeconfig;
     const char *context;
 };
-#define EK_CLUSTER_FLAGS(type, member)                                                             \
+#define EK_CLUSTER_FLAGS(holder, member)                                                           \
     {.name = "kubeconfig",                                                                         \
      .type = EK_FLAG_STRING,                                                                       \
-     .offset = offsetof(type, member.kubeconfig),                                                  \
+     .offset = offsetof(holder, member.kubeconfig),                                                \
      .help = "Path of a kubeconfig `file`; without it $KUBECONFIG, the pod's service account and " \
              "~/.kube/config are tried in this order"},                                            \
     {                                                                                              \
-        .name = "context", .type = EK_FLAG_STRING, .offset = offsetof(type, member.context),       \
+        .name = "context", .type = EK_FLAG_STRING, .offset = offsetof(holder, member.context),     \
         .help = "`Name` of the kubeconfig context to use"                                          \
     }
 
