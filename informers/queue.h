@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The work queue: keys that wait to be reconciled.
+ *
+ * Semantics of client-go's work queue with the priorities of controller-runtime's (ecosystem
+ * sheet, section 3): a key is never processed twice at once, and an event during its processing is
+ * never lost.
+ *
+ * Model. Of each key the queue knows whether it is dirty (wants processing), processing (handed
+ * out), or waiting (wants processing later):
+ *
+ *   add -> dirty -> get -> processing -> done        add while processing -> dirty again, handed
+ *   add_after -> waiting -> (time) -> dirty          out after done
+ *
+ * Higher priority first, first come first served inside a level. Adding a dirty key again only
+ * raises its priority (to the end of the new level). A waiting key keeps the earlier of two times
+ * and the higher of two priorities; an immediate add takes the wait's place.
+ *
+ * The queue asks no clock: time is an argument, monotonic milliseconds of any origin. Keys are
+ * copied. Threading: one thread, the loop's; workers are calls from it.
+ */
+#ifndef INFORMERS_QUEUE_H
+#define INFORMERS_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ek_queue;
+
+#define EK_QUEUE_PRIORITY_DEFAULT 0
+#define EK_QUEUE_PRIORITY_INITIAL (-100) /* objects of a first list, and events without a change   \
+                                          */
+
+struct ek_queue_config {
+    int64_t retry_base_ms;      /* first rate-limited delay of a key; doubles with each */
+    int64_t retry_max_ms;       /* and stops here */
+    int64_t bucket_interval_ms; /* one rate-limited add per interval over all keys; 0: no bucket */
+    int64_t bucket_burst;       /* after this many at once */
+    /* Told what histograms need; either may be NULL. waited_ms: from dirty to handed out. */
+    void (*on_get)(void *ctx, int priority, int64_t waited_ms);
+    void (*on_done)(void *ctx, int64_t worked_ms);
+    void *ctx;
+};
+
+/* client-go's numbers for a key: 5 ms, x2, at most 1000 s; no bucket, as controller-runtime. */
+#define EK_QUEUE_CONFIG_DEFAULT                                                                    \
+    ((struct ek_queue_config){.retry_base_ms = 5, .retry_max_ms = 1000000})
+
+/* client-go's default controller limiter: the above and 10 per second with a burst of 100. */
+#define EK_QUEUE_CONFIG_CLIENT_GO                                                                  \
+    ((struct ek_queue_config){.retry_base_ms = 5,                                                  \
+                              .retry_max_ms = 1000000,                                             \
+                              .bucket_interval_ms = 100,                                           \
+                              .bucket_burst = 100})
+
+struct ek_queue *ek_queue_new(const struct ek_queue_config *config);
+void ek_queue_free(struct ek_queue *queue);
+
+/* Wants key processed as soon as possible. Ignored after shutdown, as are the two below. */
+void ek_queue_add(struct ek_queue *queue, const char *key, int priority, int64_t now_ms);
+
+/* Wants key processed delay_ms from now; not positive means now. */
+void ek_queue_add_after(struct ek_queue *queue, const char *key, int priority, int64_t delay_ms,
+                        int64_t now_ms);
+
+/* Wants key processed after the longer of its own back-off and the bucket's; counts a requeue. */
+void ek_queue_add_rate_limited(struct ek_queue *queue, const char *key, int priority,
+                               int64_t now_ms);
+
+/*
+ * Hands out the next key, or NULL when none is ready. The key is borrowed until ek_queue_done,
+ * which must follow. ret_priority (may be NULL) is for adding it again with the same.
+ */
+const char *ek_queue_get(struct ek_queue *queue, int64_t now_ms, int *ret_priority);
+
+/* Ends the processing of key; what is not being processed is ignored. */
+void ek_queue_done(struct ek_queue *queue, const char *key, int64_t now_ms);
+
+/* Starts key's back-off anew, as after a success; the bucket keeps its memory. */
+void ek_queue_forget(struct ek_queue *queue, const char *key);
+
+/* How often key was added rate-limited since it was forgotten last. */
+unsigned ek_queue_num_requeues(const struct ek_queue *queue, const char *key);
+
+/* Milliseconds until a key will be ready: 0 when one is, -1 when none is waiting. For the loop's
+ * timer, to be asked after ek_queue_get gave NULL. */
+int64_t ek_queue_next_ready_ms(struct ek_queue *queue, int64_t now_ms);
+
+/* Takes no more adds and drops what waits for its time; what is ready is still handed out. */
+void ek_queue_shutdown(struct ek_queue *queue);
+bool ek_queue_is_shutting_down(const struct ek_queue *queue);
+
+/* True when shut down and nothing is ready or being processed any more. */
+bool ek_queue_is_drained(const struct ek_queue *queue);
+
+/* What workqueue_* metrics report. Seconds are for the exporter; this is in milliseconds. */
+struct ek_queue_stats {
+    size_t depth;          /* keys that are dirty */
+    size_t waiting;        /* keys whose time has not come */
+    size_t processing;     /* keys handed out */
+    uint64_t adds;         /* times that a key became dirty */
+    uint64_t retries;      /* delayed adds */
+    int64_t unfinished_ms; /* sum of the times that keys have been processed for so far */
+    int64_t longest_ms;    /* the longest of them */
+};
+void ek_queue_stats(const struct ek_queue *queue, int64_t now_ms, struct ek_queue_stats *ret_stats);
+
+/* Calls fn once per priority that dirty keys have, highest first. */
+void ek_queue_depths(const struct ek_queue *queue,
+                     void (*fn)(void *ctx, int priority, size_t depth), void *ctx);
+
+#endif
