@@ -59,7 +59,8 @@ enum ek_cond_status ek_skew_peer_reachable(const struct ek_peer_fact *peer)
 {
     if (peer->reachable)
         return EK_COND_TRUE;
-    if (strcmp(peer->unreachable_reason, "NotProbed") == 0)
+    if (strcmp(peer->unreachable_reason, "NotProbed") == 0 ||
+        strcmp(peer->unreachable_reason, "NotEnumerated") == 0)
         return EK_COND_UNKNOWN;
     return strcmp(peer->unreachable_reason, "NoAddress") == 0 && peer->live ? EK_COND_UNKNOWN
                                                                             : EK_COND_FALSE;
@@ -77,6 +78,8 @@ enum ek_cond_status ek_skew_peer_ready(const struct ek_peer_fact *peer)
 static const char *unreachable_text(struct ek_arena *arena, const struct ek_peer_fact *peer)
 {
     const char *name = ek_skew_clean(arena, peer->name);
+    if (strcmp(peer->unreachable_reason, "Gone") == 0)
+        return ek_arena_printf(arena, "%s (Gone: it took its Lease and endpoint with it)", name);
     if (!peer->live && peer->server_id[0])
         return ek_arena_printf(arena,
                                "%s (%s; if it was removed for good, delete its Lease %s in "

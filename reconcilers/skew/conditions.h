@@ -52,6 +52,8 @@ struct ek_skew_report {
     struct ek_skew_spec spec;
     struct ek_judgement judgement;
     struct ek_differences differences;
+    int64_t *last_seen;   /* per peer, see ek_skew_remember */
+    int64_t forget_ms;    /* when a departed peer is forgotten, EK_TIME_UNSET without any */
     size_t n_reachable;   /* peers */
     size_t n_young;       /* violations younger than the grace period */
     int64_t grace_end_ms; /* when the first of these gets too old, EK_TIME_UNSET without any */

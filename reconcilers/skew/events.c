@@ -30,15 +30,28 @@ static enum ek_cond_status before(const struct events *e, enum ek_skew_condition
                           ek_skew_condition_name(condition));
 }
 
-/* The member of an old list whose name is that; NULL when there is none. */
-static yyjson_val *find_named(yyjson_val *list, const char *name)
+static bool same_member(yyjson_val *old, const char *key, const char *value)
+{
+    const char *s = ek_json_str(old, key, NULL);
+    return s && value[0] && strcmp(s, value) == 0;
+}
+
+/* True when an old entry speaks of the peer; its name may have changed since (a host name is known
+ * only while there is a Lease). */
+static bool speaks_of(yyjson_val *old, const char *name, const struct ek_peer_fact *peer)
+{
+    return same_member(old, "name", name) || same_member(old, "serverID", peer->server_id) ||
+           same_member(old, "address", peer->address);
+}
+
+/* The old entry of the peer; NULL when there is none. */
+static yyjson_val *find_old(yyjson_val *list, const char *name, const struct ek_peer_fact *peer)
 {
     size_t i, max;
     yyjson_val *item;
     yyjson_arr_foreach(list, i, max, item)
     {
-        const char *s = ek_json_str(item, "name", NULL);
-        if (s && strcmp(s, name) == 0)
+        if (speaks_of(item, name, peer))
             return item;
     }
     return NULL;
@@ -64,7 +77,7 @@ static void tell_version_change(struct events *e, const char *name, yyjson_val *
 static void tell_peer(struct events *e, const struct ek_peer_fact *peer, yyjson_val *old_peers)
 {
     const char *name = ek_skew_clean(e->arena, peer->name);
-    yyjson_val *old = find_named(old_peers, name);
+    yyjson_val *old = find_old(old_peers, name, peer);
     enum ek_cond_status up = ek_skew_peer_reachable(peer);
     yyjson_val *was = ek_json_get(old, "reachable", NULL);
     if (up == EK_COND_FALSE && (!old || yyjson_get_bool(was)))
@@ -82,11 +95,11 @@ static void tell_peer(struct events *e, const struct ek_peer_fact *peer, yyjson_
         tell_version_change(e, name, old, &peer->versions);
 }
 
-static bool has_peer(const struct events *e, const char *name)
+static bool still_there(const struct events *e, yyjson_val *old)
 {
     const struct ek_skew_facts *facts = &e->report->facts;
     for (size_t i = 0; i < facts->n_peers; i++)
-        if (strcmp(ek_skew_clean(e->arena, facts->peers[i].name), name) == 0)
+        if (speaks_of(old, ek_skew_clean(e->arena, facts->peers[i].name), &facts->peers[i]))
             return true;
     return false;
 }
@@ -100,7 +113,7 @@ static void tell_peers(struct events *e)
     yyjson_arr_foreach(old, i, max, item)
     {
         const char *name = ek_json_str(item, "name", NULL);
-        if (name && !has_peer(e, name))
+        if (name && !still_there(e, item))
             tell(e, false, "PeerRemoved", "Observe",
                  ek_arena_printf(e->arena, "API server %s is gone: nothing names it any more",
                                  name));

@@ -3,6 +3,7 @@
 #include "reconcilers/skew/conditions.h"
 #include "reconcilers/skew/events.h"
 #include "reconcilers/skew/metrics.h"
+#include "reconcilers/skew/remember.h"
 #include "reconcilers/skew/status.h"
 
 /* Ages in metrics and the freshness of leases are looked at at least this often. */
@@ -29,8 +30,9 @@ static bool differs(const struct ek_skew_plan *plan, yyjson_val *old)
 {
     yyjson_doc *now = yyjson_mut_val_imut_copy(plan->status, NULL);
     bool equal = now && old && ek_json_equal(yyjson_doc_get_root(now), old);
+    bool made = now != NULL; /* without memory nothing is said rather than nothing written */
     yyjson_doc_free(now);
-    return !equal;
+    return made && !equal;
 }
 
 static void sooner(int64_t *requeue, int64_t ms)
@@ -54,6 +56,8 @@ static int64_t requeue_after(const struct ek_skew_report *r)
             sooner(&requeue, ELECTION_STALE_MS - r->facts.instances[i].age_ms + 1000);
     if (r->grace_end_ms != EK_TIME_UNSET)
         sooner(&requeue, r->grace_end_ms - r->view->now_ms + 1000);
+    if (r->forget_ms != EK_TIME_UNSET)
+        sooner(&requeue, r->forget_ms - r->view->now_ms + 1000);
     return requeue < 1000 ? 1000 : requeue;
 }
 
@@ -91,6 +95,8 @@ void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
         r->old_status = ek_json_get(ek_obj_root(view->control_plane), "status", NULL);
     ek_skew_spec_parse(view->control_plane, arena, &r->spec);
     ek_skew_facts_collect(view, arena, &r->facts, &ret_plan->targets, &ret_plan->n_targets);
+    r->last_seen =
+        ek_skew_remember(&r->facts, &r->spec, r->old_status, view->now_ms, arena, &r->forget_ms);
     ek_skew_judge(&r->facts, &r->spec, view->nodes.available, arena, &r->judgement);
     ek_skew_compare(&r->facts, arena, &r->differences);
     ek_skew_conclude(r, arena);

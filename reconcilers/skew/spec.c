@@ -12,6 +12,8 @@
 
 #define PROBE_INTERVAL_MS 15000
 #define PROBE_TIMEOUT_MS  5000
+#define FORGET_AFTER_MS   600000
+#define DAY_MS            (24LL * 3600000)
 
 struct parser {
     struct ek_arena *arena;
@@ -112,6 +114,8 @@ static void parse_peers(struct parser *p, yyjson_val *peers)
     spec->probe_timeout_ms =
         parse_duration(p, ek_json_get(peers, "probeTimeout", NULL), "spec.peers.probeTimeout",
                        PROBE_TIMEOUT_MS, 100, 60000);
+    spec->forget_after_ms = parse_duration(p, ek_json_get(peers, "forgetAfter", NULL),
+                                           "spec.peers.forgetAfter", FORGET_AFTER_MS, 0, DAY_MS);
 }
 
 static void parse_ignored(struct parser *p, yyjson_val *list)
@@ -143,7 +147,7 @@ static void parse_policy(struct parser *p, yyjson_val *policy)
     out->max_kubelet_skew = parse_int(p, ek_json_get(policy, "maxKubeletSkew", NULL),
                                       "spec.skewPolicy.maxKubeletSkew", EK_SKEW_UNSET, 5);
     out->grace_ms = parse_duration(p, ek_json_get(policy, "violationGracePeriod", NULL),
-                                   "spec.skewPolicy.violationGracePeriod", 0, 0, 24LL * 3600000);
+                                   "spec.skewPolicy.violationGracePeriod", 0, 0, DAY_MS);
     parse_ignored(p, ek_json_get(policy, "ignoredComponents", NULL));
 }
 

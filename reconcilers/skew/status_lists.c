@@ -100,8 +100,7 @@ static void put_peer(const struct ek_status_out *out, yyjson_mut_val *list, size
         yyjson_mut_obj_add_bool(out->doc, o, "ready", ready == EK_COND_TRUE);
     if (!peer->reachable) {
         ek_status_str__(out, o, "unreachableReason", peer->unreachable_reason, TEXT_MAX);
-        if (peer->probe)
-            ek_status_time__(out, o, "lastSeen", peer->probe->reach.good_at_ms);
+        ek_status_time__(out, o, "lastSeen", out->report->last_seen[i]);
     }
     put_versions(out, o, &peer->versions);
     put_judged(out, o, &out->report->judgement.peers[i], peer_remark(out, peer));
