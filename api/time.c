@@ -35,6 +35,13 @@ static void civil_from_days(int64_t days, int64_t *y, int *m, int *d)
     *y = yoe + era * 400 + (*m <= 2);
 }
 
+static int days_in_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return days[month - 1] + (month == 2 && leap);
+}
+
 /* Reads exactly n digits at *s and moves past them; -1 when they are not digits. */
 static int digits(const char **s, int n)
 {
@@ -89,7 +96,7 @@ int64_t ek_time_parse(const char *s)
     if (month < 1 || month > 12 || !literal(&s, '-'))
         return EK_TIME_UNSET;
     int day = digits(&s, 2);
-    if (day < 1 || day > 31 || !(literal(&s, 'T') || literal(&s, 't')))
+    if (day < 1 || day > days_in_month(year, month) || !(literal(&s, 'T') || literal(&s, 't')))
         return EK_TIME_UNSET;
     int hour = digits(&s, 2);
     if (hour < 0 || hour > 23 || !literal(&s, ':'))
@@ -150,7 +157,7 @@ const char *ek_time_format_micro(int64_t ms, char buf[EK_TIME_SIZE])
 const char *ek_duration_human(int64_t ms, char buf[EK_TIME_SIZE])
 {
     long long s = (ms < 0 ? 0 : ms) / 1000;
-    long long m = s / 60, h = m / 60, d = h / 24;
+    long long m = s / 60, h = m / 60, d = h / 24, y = d / 365;
 
     if (s < 120)
         snprintf(buf, EK_TIME_SIZE, "%llds", s);
@@ -162,8 +169,14 @@ const char *ek_duration_human(int64_t ms, char buf[EK_TIME_SIZE])
         snprintf(buf, EK_TIME_SIZE, "%lldh%lldm", h, m % 60);
     else if (h < 48)
         snprintf(buf, EK_TIME_SIZE, "%lldh", h);
-    else
+    else if (d < 8 && h % 24)
+        snprintf(buf, EK_TIME_SIZE, "%lldd%lldh", d, h % 24);
+    else if (y < 2)
         snprintf(buf, EK_TIME_SIZE, "%lldd", d);
+    else if (y < 8 && d % 365)
+        snprintf(buf, EK_TIME_SIZE, "%lldy%lldd", y, d % 365);
+    else
+        snprintf(buf, EK_TIME_SIZE, "%lldy", y);
     return buf;
 }
 
