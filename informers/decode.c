@@ -12,6 +12,12 @@ static const char *str_or_empty(const char *s)
     return s ? s : "";
 }
 
+static bool is_other_kind(yyjson_val *object, const struct ek_decode_type *type)
+{
+    const char *kind = ek_json_str(object, "kind", NULL);
+    return kind && strcmp(kind, type->kind) != 0;
+}
+
 static struct ek_obj *make_item(yyjson_val *value, const struct ek_decode_type *type,
                                 struct ek_err *err)
 {
@@ -57,6 +63,9 @@ static int read_page(yyjson_val *root, const struct ek_decode_type *type, struct
     yyjson_arr_foreach(items, i, n, item)
     {
         struct ek_err why = {0};
+        if (is_other_kind(item, type))
+            return ek_err_set(err, EK_E_UNSUPPORTED, "asked for a list of %s, got a \"%.60s\"",
+                              type->kind, ek_json_str(item, "kind", NULL));
         page->items[page->n] = make_item(item, type, &why);
         if (!page->items[page->n]) {
             if (err)
@@ -147,12 +156,6 @@ int ek_decode_status(yyjson_val *status, struct ek_err *err)
         err->retry_after_ms = 1000 * (retry_s < RETRY_AFTER_MAX_S ? retry_s : RETRY_AFTER_MAX_S);
     snprintf(err->reason, sizeof err->reason, "%s", reason);
     return err->code;
-}
-
-static bool is_other_kind(yyjson_val *object, const struct ek_decode_type *type)
-{
-    const char *kind = ek_json_str(object, "kind", NULL);
-    return kind && strcmp(kind, type->kind) != 0;
 }
 
 static int read_frame(yyjson_val *root, const struct ek_decode_type *type,

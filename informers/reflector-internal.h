@@ -46,10 +46,10 @@ struct ek_reflector {
     unsigned stream_attempts;  /* streaming lists without end bookmark, in a row */
     bool stream_refused;       /* list classically from now on (rule 12) */
     int64_t internal_first_ms; /* first and last of the InternalErrors in a row; first is */
-    int64_t internal_last_ms;  /* EK_NEVER when there is none */
+    int64_t internal_last_ms;  /* EK_REFLECTOR_NEVER when there is none */
 };
 
-#define EK_NEVER INT64_MIN
+#define EK_REFLECTOR_NEVER INT64_MIN
 
 /* One step: what handlers get. */
 struct ek_reflector_step__ {

@@ -44,7 +44,7 @@ struct ek_reflector *ek_reflector_new(const struct ek_reflector_config *config, 
     ek_backoff_init(&r->backoff, &config->backoff, ek_rand_next(&r->random), now_ms);
     r->entered_ms = now_ms;
     r->served = true;
-    r->internal_first_ms = r->internal_last_ms = EK_NEVER;
+    r->internal_first_ms = r->internal_last_ms = EK_REFLECTOR_NEVER;
     r->fresh = ek_store_new();
     r->last_rv = ek_xstrdup("");
     r->list_rv = ek_xstrdup("");

@@ -89,14 +89,14 @@ static bool may_retry_internal(struct ek_reflector_step__ *s)
 {
     struct ek_reflector *r = s->r;
 
-    if (r->internal_first_ms == EK_NEVER ||
+    if (r->internal_first_ms == EK_REFLECTOR_NEVER ||
         s->now_ms - r->internal_last_ms >= INTERNAL_FORGOTTEN_MS)
         r->internal_first_ms = s->now_ms;
     r->internal_last_ms = s->now_ms;
     if (r->config.internal_retry_ms > 0 &&
         s->now_ms - r->internal_first_ms <= r->config.internal_retry_ms)
         return true;
-    r->internal_first_ms = EK_NEVER;
+    r->internal_first_ms = EK_REFLECTOR_NEVER;
     return false;
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decoding of pages and frames that no healthy server sends; healthy ones are replayed elsewhere.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "informers/decode.h"
+
+static const struct ek_decode_type lease = {"coordination.k8s.io/v1", "Lease"};
+
+static const struct {
+    const char *name, *json;
+    int code;
+} documents[] = {
+    {"no JSON", "<html>", EK_E_PARSE},
+    {"cut", "{\"kind\":\"LeaseList\",\"items\":[", EK_E_PARSE},
+    {"no object", "[]", EK_E_PARSE},
+    {"not a list", "{\"kind\":\"Lease\"}", EK_E_PARSE},
+    {"a table", "{\"kind\":\"Table\",\"rows\":[]}", EK_E_UNSUPPORTED},
+    {"items of another kind",
+     "{\"kind\":\"LeaseList\",\"items\":[{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}]}",
+     EK_E_UNSUPPORTED},
+    {"an item without a name", "{\"kind\":\"LeaseList\",\"items\":[{\"metadata\":{}}]}",
+     EK_E_PARSE},
+    {"an item that is no object", "{\"kind\":\"LeaseList\",\"items\":[1]}", EK_E_PARSE},
+    {"items of the wrong type", "{\"kind\":\"LeaseList\",\"items\":{}}", EK_E_PARSE},
+    {"items null", "{\"kind\":\"LeaseList\",\"items\":null}", 0},
+    {"items absent", "{\"kind\":\"LeaseList\"}", 0},
+    {"metadata of the wrong type", "{\"kind\":\"LeaseList\",\"metadata\":7,\"items\":[]}", 0},
+};
+
+START_TEST(a_page_is_checked)
+{
+    struct ek_list_page page;
+    struct ek_err err = {0};
+    int rc =
+        ek_decode_list_page(documents[_i].json, strlen(documents[_i].json), &lease, &page, &err);
+
+    ck_assert_msg(rc == documents[_i].code && rc == err.code, "%s: %d %s", documents[_i].name, rc,
+                  err.message);
+    if (!rc)
+        ek_list_page_done(&page);
+}
+END_TEST
+
+static const struct {
+    const char *name, *json;
+    int code;
+    enum ek_watch_type type;
+} frames[] = {
+    {"no type", "{\"object\":{}}", EK_E_PARSE, EK_WATCH_UNKNOWN},
+    {"no object", "{\"type\":\"ADDED\"}", EK_E_PARSE, EK_WATCH_UNKNOWN},
+    {"no name", "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Lease\"}}", EK_E_PARSE,
+     EK_WATCH_UNKNOWN},
+    {"new type of event", "{\"type\":\"SIGH\",\"object\":{}}", 0, EK_WATCH_UNKNOWN},
+    {"another kind", "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\"}}", 0, EK_WATCH_UNKNOWN},
+    {"a table", "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Table\"}}", 0, EK_WATCH_UNKNOWN},
+    {"a bookmark without a version", "{\"type\":\"BOOKMARK\",\"object\":{}}", 0, EK_WATCH_BOOKMARK},
+    {"an error without a status", "{\"type\":\"ERROR\",\"object\":{}}", 0, EK_WATCH_ERROR},
+    {"an absurd error",
+     "{\"type\":\"ERROR\",\"object\":{\"code\":-7,\"details\":{\"retryAfterSeconds\":"
+     "9223372036854775807}}}",
+     0, EK_WATCH_ERROR},
+};
+
+START_TEST(a_frame_is_checked)
+{
+    struct ek_watch_frame frame;
+    struct ek_err err = {0};
+    int rc = ek_decode_watch_frame(frames[_i].json, strlen(frames[_i].json), &lease, &frame, &err);
+
+    ck_assert_msg(rc == frames[_i].code && rc == err.code, "%s: %d %s", frames[_i].name, rc,
+                  err.message);
+    if (rc)
+        return;
+    ck_assert_msg(frame.type == frames[_i].type, "%s: %s", frames[_i].name,
+                  ek_watch_type_name(frame.type));
+    if (frame.type == EK_WATCH_ERROR)
+        ck_assert_int_ne(frame.status.code, 0);
+    ek_watch_frame_done(&frame);
+}
+END_TEST
+
+/* Without memory for one of many objects the page fails as a whole and leaks nothing. */
+START_TEST(a_page_without_memory_fails_cleanly)
+{
+    static const char json[] = "{\"kind\":\"LeaseList\",\"items\":[{\"metadata\":{\"name\":\"a\"}},"
+                               "{\"metadata\":{\"name\":\"b\",\"namespace\":\"n\"}}]}";
+    struct ek_list_page page;
+    int rc = EK_E_NOMEM;
+    long n = 0;
+
+    while (rc == EK_E_NOMEM) {
+        ek_alloc_fail_after(++n);
+        rc = ek_decode_list_page(json, sizeof json - 1, &lease, &page, NULL);
+    }
+    ek_alloc_fail_after(0);
+    ck_assert_int_eq(rc, 0);
+    ck_assert_int_gt(n, 1); /* some allocation did fail before */
+    ck_assert_uint_eq(page.n, 2);
+    ck_assert_str_eq(ek_obj_key(page.items[1]), "n/b");
+    ck_assert_str_eq(ek_obj_kind(page.items[1]), "Lease");
+    ck_assert_str_eq(ek_obj_api_version(page.items[1]), "coordination.k8s.io/v1");
+    ek_list_page_done(&page);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("decode");
+    TCase *tcase = tcase_create("decode");
+
+    tcase_add_loop_test(tcase, a_page_is_checked, 0, (int)EK_ARRAY_SIZE(documents));
+    tcase_add_loop_test(tcase, a_frame_is_checked, 0, (int)EK_ARRAY_SIZE(frames));
+    tcase_add_test(tcase, a_page_without_memory_fails_cleanly);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
