@@ -16,6 +16,7 @@
 struct ek_skew_family {
     const char *name;
     const char *help;
+    const char *labels[8]; /* names; ends at the first NULL */
 };
 
 /* All families, *ret_n of them, in the order in which ek_skew_metrics writes them. */

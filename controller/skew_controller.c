@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/skew_controller.h"
+
+#include <string.h>
+#include <sys/time.h>
+
+#include "controller/apply.h"
+#include "reconcilers/skew/metrics.h"
+
+/* The one key: there is one ControlPlane. */
+#define KEY "cluster"
+
+/* Bursts of changes (a probe round of many peers, a list of nodes) make one plan. */
+#define SETTLE_MS 50
+
+#define METRICS_GROUP "skew"
+
+static const struct ek_resource control_planes = {.group = "evenkeel.dev",
+                                                  .version = "v1alpha1",
+                                                  .resource = "controlplanes",
+                                                  .kind = "ControlPlane"};
+
+struct ek_skew_controller {
+    struct ek_skew_controller_config config;
+    struct ek_skew_watch *watch;
+    struct ek_runner *runner;
+    struct ek_obj *written;           /* what the server returned last, NULL before */
+    struct ek_apply *apply;           /* under way, NULL otherwise */
+    struct ek_reconcile *run;         /* whose apply it is */
+    struct ek_skew_plan plan;         /* of that run; owns its document */
+    struct ek_skew_snapshot snapshot; /* likewise */
+    int n_closing;
+    void (*on_closed)(void *ctx);
+    void *closed_ctx;
+};
+
+static int64_t wall_clock(void)
+{
+    struct timeval tv;
+    gettimeofday(&tv, NULL);
+    return (int64_t)tv.tv_sec * 1000 + tv.tv_usec / 1000;
+}
+
+static void on_change(void *ctx)
+{
+    struct ek_skew_controller *c = ctx;
+    if (c->runner)
+        ek_runner_add_after(c->runner, KEY, 0, SETTLE_MS);
+}
+
+/* resourceVersions are decimal integers of any length (KEP 5504). */
+static bool is_newer(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b);
+    return la != lb ? la > lb : strcmp(a, b) > 0;
+}
+
+static void forget_written(struct ek_skew_controller *c)
+{
+    ek_obj_unref(c->written);
+    c->written = NULL;
+}
+
+/* Deleted by somebody: what was written is no longer there, and will be made anew. */
+static void on_control_plane(void *ctx, enum ek_store_change change, const struct ek_obj *old,
+                             const struct ek_obj *obj, bool initial)
+{
+    (void)old;
+    (void)obj;
+    (void)initial;
+    if (change == EK_STORE_DELETED)
+        forget_written(ctx);
+}
+
+static void use_written(struct ek_skew_controller *c, struct ek_skew_view *view)
+{
+    if (!c->written)
+        return;
+    if (!view->control_plane ||
+        is_newer(ek_obj_resource_version(c->written), ek_obj_resource_version(view->control_plane)))
+        view->control_plane = c->written;
+    else
+        forget_written(c);
+}
+
+static void export_metrics(struct ek_skew_controller *c)
+{
+    struct ek_metric_sample *samples =
+        ek_xalloc((c->plan.n_metrics + 1) * sizeof(struct ek_metric_sample));
+
+    for (size_t i = 0; i < c->plan.n_metrics; i++) {
+        samples[i].name = c->plan.metrics[i].name;
+        samples[i].value = c->plan.metrics[i].value;
+        memcpy(samples[i].labels, c->plan.metrics[i].labels, sizeof samples[i].labels);
+    }
+    ek_metrics_replace(c->config.metrics, METRICS_GROUP, samples, c->plan.n_metrics);
+    ek_free(samples);
+}
+
+static void record_events(struct ek_skew_controller *c, const struct ek_obj *object)
+{
+    for (size_t i = 0; c->config.recorder && i < c->plan.n_events; i++) {
+        const struct ek_skew_event *e = &c->plan.events[i];
+        struct ek_event event = {
+            .regarding = {.api_version = "evenkeel.dev/v1alpha1",
+                          .kind = "ControlPlane",
+                          .namespace = "",
+                          .name = KEY,
+                          .uid = ek_obj_uid(object),
+                          .resource_version = ek_obj_resource_version(object)},
+            .warning = e->warning,
+            .reason = e->reason,
+            .action = e->action,
+            .note = e->note,
+        };
+        ek_recorder_record(c->config.recorder, &event);
+    }
+}
+
+/* Ends the run and releases what it worked on. */
+static void finish(struct ek_skew_controller *c, const struct ek_err *err)
+{
+    struct ek_reconcile *run = c->run;
+    struct ek_outcome outcome = {.requeue_after_ms = err ? 0 : c->plan.requeue_after_ms};
+
+    c->run = NULL;
+    ek_skew_plan_done(&c->plan);
+    ek_skew_snapshot_done(&c->snapshot);
+    ek_reconcile_done(run, outcome, err);
+}
+
+static void take_written(struct ek_skew_controller *c, const struct ek_obj *object)
+{
+    forget_written(c);
+    c->written = ek_obj_ref(object);
+}
+
+static void on_status_applied(void *ctx, const struct ek_obj *object, const struct ek_err *err)
+{
+    struct ek_skew_controller *c = ctx;
+
+    c->apply = NULL;
+    if (!err) {
+        take_written(c, object);
+        record_events(c, object);
+    }
+    finish(c, err);
+}
+
+static void on_created(void *ctx, const struct ek_obj *object, const struct ek_err *err)
+{
+    struct ek_skew_controller *c = ctx;
+    struct ek_err told;
+
+    c->apply = NULL;
+    if (!err) {
+        if (object)
+            take_written(c, object);
+        /* The status belongs to a plan that knows the object. */
+        c->plan.requeue_after_ms = SETTLE_MS;
+        finish(c, NULL);
+        return;
+    }
+    told = *err;
+    if (ek_apply_classify(err) == EK_APPLY_ABSENT)
+        ek_err_set(&told, err->code,
+                   "the cluster does not serve controlplanes.evenkeel.dev: install the "
+                   "CustomResourceDefinition (kubectl apply -k deploy)");
+    finish(c, &told);
+}
+
+static void create(struct ek_skew_controller *c)
+{
+    struct ek_apply_target target = {.resource = &control_planes, .name = KEY};
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *content = yyjson_mut_obj(doc);
+
+    yyjson_mut_obj_add_obj(doc, content, "spec");
+    c->apply = ek_apply_create(c->config.client, &target, content, on_created, c);
+    yyjson_mut_doc_free(doc);
+}
+
+static void apply_status(struct ek_skew_controller *c)
+{
+    struct ek_apply_target target = {.resource = &control_planes,
+                                     .name = KEY,
+                                     .uid = ek_obj_uid(c->snapshot.view.control_plane)};
+    yyjson_mut_val *content = yyjson_mut_obj(c->plan.doc);
+
+    yyjson_mut_obj_add_val(c->plan.doc, content, "status", c->plan.status);
+    c->apply = ek_apply_status(c->config.client, &target, content, on_status_applied, c);
+}
+
+static void reconcile(void *ctx, const char *key, struct ek_reconcile *run)
+{
+    struct ek_skew_controller *c = ctx;
+
+    (void)key;
+    c->run = run;
+    ek_skew_watch_snapshot(c->watch, &c->snapshot);
+    use_written(c, &c->snapshot.view);
+    ek_skew_plan_make(&c->snapshot.view, ek_reconcile_arena(run), &c->plan);
+    ek_skew_watch_set_targets(c->watch, &c->plan, true);
+    export_metrics(c);
+    if (!c->config.may_write(c->config.ctx))
+        finish(c, NULL);
+    else if (c->plan.create)
+        create(c);
+    else if (c->plan.status_changed)
+        apply_status(c);
+    else
+        finish(c, NULL);
+}
+
+static void register_metrics(struct ek_metrics *metrics)
+{
+    size_t n;
+    const struct ek_skew_family *families = ek_skew_families(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct ek_metric_desc desc = {.name = families[i].name,
+                                      .help = families[i].help,
+                                      .type = EK_METRIC_GAUGE,
+                                      .snapshot = METRICS_GROUP};
+        memcpy(desc.labels, families[i].labels, sizeof desc.labels);
+        ek_metrics_register(metrics, &desc);
+    }
+}
+
+struct ek_skew_controller *ek_skew_controller_new(const struct ek_skew_controller_config *config)
+{
+    struct ek_skew_controller *c = ek_xalloc(sizeof *c);
+    const struct ek_resource *resource;
+
+    c->config = *config;
+    register_metrics(config->metrics);
+    c->watch = ek_skew_watch_new(config->loop, config->client, wall_clock, on_change, c);
+    ek_store_add_handler(ek_informer_store(ek_skew_watch_informer(c->watch, 0, &resource)),
+                         on_control_plane, c);
+    struct ek_runner_config runner = {
+        .name = "controlplane",
+        .workers = 1,
+        .queue = config->queue,
+        .reconcile = reconcile,
+        .ctx = c,
+        .observer = config->observer,
+    };
+    c->runner = ek_runner_new(config->loop, &runner);
+    return c;
+}
+
+static int start_watch(void *ctx, struct ek_err *err)
+{
+    struct ek_skew_controller *c = ctx;
+    (void)err;
+    ek_skew_watch_start(c->watch);
+    return 0;
+}
+
+static bool watch_ready(void *ctx)
+{
+    struct ek_skew_controller *c = ctx;
+    return ek_skew_watch_is_settled(c->watch);
+}
+
+void ek_skew_controller_runnables(struct ek_skew_controller *controller,
+                                  struct ek_runnable *ret_watch, struct ek_runnable *ret_runner)
+{
+    *ret_watch = (struct ek_runnable){.name = "skew informers",
+                                      .group = EK_GROUP_CACHES,
+                                      .start = start_watch,
+                                      .ready = watch_ready,
+                                      .ctx = controller};
+    ek_runner_runnable(controller->runner, ret_runner);
+    ek_runner_add(controller->runner, KEY, 0);
+}
+
+void ek_skew_controller_poke(struct ek_skew_controller *controller)
+{
+    ek_runner_add(controller->runner, KEY, 0);
+}
+
+struct ek_skew_watch *ek_skew_controller_watch(struct ek_skew_controller *controller)
+{
+    return controller->watch;
+}
+
+struct ek_runner *ek_skew_controller_runner(struct ek_skew_controller *controller)
+{
+    return controller->runner;
+}
+
+static void on_part_closed(void *ctx)
+{
+    struct ek_skew_controller *c = ctx;
+
+    if (--c->n_closing > 0)
+        return;
+    if (c->on_closed)
+        c->on_closed(c->closed_ctx);
+    ek_free(c);
+}
+
+void ek_skew_controller_close(struct ek_skew_controller *controller, void (*on_closed)(void *ctx),
+                              void *ctx)
+{
+    struct ek_skew_controller *c = controller;
+
+    if (!c)
+        return;
+    c->on_closed = on_closed;
+    c->closed_ctx = ctx;
+    c->n_closing = 2;
+    if (c->run) {
+        ek_apply_cancel(c->apply);
+        ek_skew_plan_done(&c->plan);
+        ek_skew_snapshot_done(&c->snapshot);
+    }
+    forget_written(c);
+    struct ek_runner *runner = c->runner;
+    c->runner = NULL;
+    ek_skew_watch_close(c->watch, on_part_closed, c);
+    ek_runner_close(runner, on_part_closed, c);
+}
