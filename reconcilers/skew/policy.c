@@ -76,8 +76,9 @@ struct ek_minor ek_policy_default_min_compat(struct ek_minor bv, struct ek_minor
         return EK_MINOR_UNKNOWN;
     struct ek_minor mcv = ek_minor_offset(ev, -1);
     struct ek_minor floor = later(ek_minor_offset(bv, -3), EMULATION_FLOOR);
-    /* Binaries older than the floor know nothing of it: plain EV-1. */
-    if (ek_minor_cmp(ev, floor) < 0)
+    /* No binary up to 1.31 can emulate, and none of them knows the floor: plain EV-1. */
+    bool no_floor = bv.known && ek_minor_cmp(bv, EMULATION_FLOOR) <= 0;
+    if (no_floor || ek_minor_cmp(ev, floor) < 0)
         return mcv;
     return later(mcv, floor);
 }

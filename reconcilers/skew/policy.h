@@ -88,8 +88,8 @@ struct ek_minor ek_policy_usable(struct ek_minor v);
 /* The extremes of n servers. */
 struct ek_bounds ek_policy_bounds(const struct ek_server *servers, size_t n);
 
-/* MCV of a server that does not tell it: EV-1, not below the floor max(BV-3, 1.31), never above
- * EV (skew sheet, section 1, "Order inside Set"). */
+/* MCV of a server that does not tell it: EV-1, not below the floor max(BV-3, 1.31) that binaries
+ * after 1.31 have, never above EV (skew sheet, section 1, "Order inside Set"). */
 struct ek_minor ek_policy_default_min_compat(struct ek_minor bv, struct ek_minor ev);
 
 /* server once its EV has been raised to target (unchanged if it is there already): BV follows if

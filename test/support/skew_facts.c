@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test/support/skew_facts.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS_MAX 64
+#define ITEMS_MAX 128
+
+struct line {
+    char *words[WORDS_MAX];
+    size_t n;
+};
+
+static bool flag(const struct line *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!strcmp(l->words[i], name))
+            return true;
+    return false;
+}
+
+/* The value of "name=value", NULL where there is none. */
+static const char *value(const struct line *l, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < l->n; i++)
+        if (!strncmp(l->words[i], name, len) && l->words[i][len] == '=')
+            return l->words[i] + len + 1;
+    return NULL;
+}
+
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+static int64_t seconds(const struct line *l, const char *name, int64_t fallback)
+{
+    const char *s = value(l, name);
+    return s ? strtoll(s, NULL, 10) * 1000 : fallback;
+}
+
+static enum ek_component component(const char *s)
+{
+    for (int c = 0; c < EK_COMPONENT_MAX; c++)
+        if (!strcmp(ek_component_name((enum ek_component)c), s))
+            return (enum ek_component)c;
+    ck_abort_msg("no component %s", s);
+}
+
+/* "1.36.2/1.35/1.34" or shorter. */
+static struct ek_versions versions(struct ek_test_facts *t, const char *s, enum ek_source source)
+{
+    char copy[128], *save = NULL;
+    snprintf(copy, sizeof(copy), "%s", s);
+    const char *bv = strtok_r(copy, "/", &save);
+    const char *ev = strtok_r(NULL, "/", &save);
+    const char *mcv = strtok_r(NULL, "/", &save);
+    struct ek_versions v = {.unknown_reason = "", .conflict = "", .source = source};
+    bool none = !bv || !strcmp(bv, "?") || !strcmp(bv, "-");
+    v.binary_string = none ? "" : ek_arena_strdup(t->arena, bv);
+    v.binary = ek_minor_parse(bv);
+    v.emulation = ek_minor_parse(ev);
+    v.min_compat = ek_minor_parse(mcv);
+    if (!v.binary.known)
+        v.unknown_reason = none ? "Absent" : "Unparsable";
+    return v;
+}
+
+static struct ek_probe *probe_of(struct ek_test_facts *t, const char *peer)
+{
+    for (size_t i = 0; i < t->facts.n_peers; i++)
+        if (!strcmp(t->facts.peers[i].name, peer))
+            return t->probes[i];
+    ck_abort_msg("no peer %s", peer);
+}
+
+static void good(struct ek_probe_answer *answer, int64_t at)
+{
+    answer->good_at_ms = answer->tried_at_ms = at;
+}
+
+static void add_peer(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_skew_facts *f = &t->facts;
+    struct ek_probe *probe = ek_probe_new();
+    const char *down = value(l, "down"), *not_ready = value(l, "notready");
+    int64_t at = EK_TEST_NOW - seconds(l, "age", 1000);
+    ck_assert_uint_lt(f->n_peers, ITEMS_MAX);
+    good(&probe->reach, at);
+    good(&probe->ready_answer, at);
+    probe->ready = !not_ready;
+    snprintf(probe->not_ready, sizeof(probe->not_ready), "%s", or_empty(not_ready));
+    if (value(l, "certificate"))
+        probe->cert_not_after_ms = EK_TEST_NOW + seconds(l, "certificate", 0);
+    t->probes[f->n_peers] = probe;
+    f->peers[f->n_peers++] = (struct ek_peer_fact){
+        .name = l->words[1],
+        .server_id = or_empty(value(l, "lease")),
+        .address = or_empty(value(l, "address")),
+        .address_source = value(l, "address") ? "EndpointSlice" : "",
+        .tied_by = "",
+        .lease_age_ms = value(l, "lease") ? 5000 : -1,
+        .lease_stale = flag(l, "stale"),
+        .live = !flag(l, "dead"),
+        .reachable = !down && !flag(l, "dead"),
+        .unreachable_reason = or_empty(down),
+        .unreachable_message = down ? "it does not answer" : "",
+        .certificate_matches = true,
+        .probe = probe,
+        .versions = versions(t, l->words[2], EK_SOURCE_VERSION),
+    };
+    struct ek_versions *v = &f->peers[f->n_peers - 1].versions;
+    v->assumed_emulation = v->assumed_min_compat = flag(l, "assumed");
+}
+
+static void add_instance(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_skew_facts *f = &t->facts;
+    const char *source = value(l, "source");
+    ck_assert_uint_lt(f->n_instances, ITEMS_MAX);
+    struct ek_instance_fact *fact = &f->instances[f->n_instances++];
+    *fact = (struct ek_instance_fact){
+        .component = component(l->words[1]),
+        .name = l->words[2],
+        .leader = flag(l, "leader"),
+        .stale = value(l, "stale") != NULL,
+        .stale_reason = or_empty(value(l, "stale")),
+        .age_ms = seconds(l, "age", -1),
+        .versions =
+            versions(t, l->words[3], source ? EK_SOURCE_POD_IMAGE : EK_SOURCE_LEASE_CANDIDATE),
+    };
+    if (value(l, "reason"))
+        fact->versions.unknown_reason = value(l, "reason");
+}
+
+static void add_group(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_skew_facts *f = &t->facts;
+    ck_assert_uint_lt(f->n_groups, ITEMS_MAX);
+    struct ek_node_group *group = &f->groups[f->n_groups++];
+    *group = (struct ek_node_group){
+        .component = component(l->words[1]),
+        .version = strcmp(l->words[2], "-") ? l->words[2] : "",
+        .versions = versions(t, l->words[2], EK_SOURCE_NODE),
+        .count = strtoul(l->words[3], NULL, 10),
+        .names = ek_arena_alloc(t->arena, 3 * sizeof(char *)),
+    };
+    char *save = NULL;
+    for (char *s = l->n > 4 ? strtok_r(l->words[4], ",", &save) : NULL; s && group->n_names < 3;
+         s = strtok_r(NULL, ",", &save))
+        group->names[group->n_names++] = s;
+    if (group->component == EK_KUBELET)
+        f->n_nodes += group->count;
+}
+
+static void add_pair(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_node_pair *pair = &t->facts.pairs[t->facts.n_pairs++];
+    *pair = (struct ek_node_pair){ek_minor_parse(l->words[1]), ek_minor_parse(l->words[2]),
+                                  strtoul(l->words[3], NULL, 10),
+                                  ek_arena_alloc(t->arena, sizeof(char *)), 1};
+    pair->names[0] = l->words[4];
+}
+
+static int by_gate(const void *a, const void *b)
+{
+    return strcmp(((const struct ek_feature_gate *)a)->name,
+                  ((const struct ek_feature_gate *)b)->name);
+}
+
+static void add_gates(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_probe *probe = probe_of(t, l->words[1]);
+    probe->gates = ek_xrealloc(NULL, l->n, sizeof(*probe->gates));
+    for (size_t i = 2; i < l->n; i++) {
+        char *eq = strchr(l->words[i], '=');
+        *eq = '\0';
+        probe->gates[probe->n_gates++] = (struct ek_feature_gate){
+            ek_xstrdup(l->words[i]), ek_xstrdup("BETA"), !strcmp(eq + 1, "on")};
+    }
+    qsort(probe->gates, probe->n_gates, sizeof(*probe->gates), by_gate);
+    good(&probe->metrics_answer, EK_TEST_NOW);
+}
+
+/* Adds one resource by way of the list that a server would give for its group version. */
+static void add_resource(struct ek_discovery *set, const char *gvr)
+{
+    char group[64], version[64], resource[64], json[512];
+    struct ek_err err = {0};
+    ck_assert_int_eq(sscanf(gvr, "%63[^/]/%63[^/]/%63s", group, version, resource), 3);
+    bool core = !strcmp(group, "core");
+    snprintf(json, sizeof(json),
+             "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
+             "\"resources\":[{\"name\":\"%s\",\"kind\":\"X\",\"namespaced\":true,\"verbs\":[]}]}",
+             core ? "" : group, core ? "" : "/", version, resource);
+    yyjson_doc *doc = ek_json_parse(json, strlen(json), &err);
+    ck_assert_msg(ek_discovery_add_resource_list(set, yyjson_doc_get_root(doc), &err) == 0, "%s",
+                  err.message);
+    yyjson_doc_free(doc);
+}
+
+static void add_served(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_probe *probe = probe_of(t, l->words[1]);
+    probe->discovery = ek_discovery_new();
+    for (size_t i = 2; i < l->n; i++)
+        add_resource(probe->discovery, l->words[i]);
+    ek_discovery_seal(probe->discovery);
+    good(&probe->discovery_answer, EK_TEST_NOW);
+}
+
+static void forget(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_probe *probe = probe_of(t, l->words[1]);
+    struct ek_probe_answer *answer =
+        strcmp(l->words[2], "gates") ? &probe->discovery_answer : &probe->metrics_answer;
+    answer->good_at_ms = EK_TEST_NOW - strtoll(l->words[3], NULL, 10) * 1000;
+    answer->tried_at_ms = EK_TEST_NOW;
+    answer->error.code = EK_E_TIMEOUT;
+}
+
+static void add_line(struct ek_test_facts *t, char *text)
+{
+    static const struct {
+        const char *word;
+        size_t min;
+        void (*fn)(struct ek_test_facts *t, const struct line *l);
+    } kinds[] = {{"peer", 3, add_peer}, {"inst", 4, add_instance}, {"group", 4, add_group},
+                 {"pair", 5, add_pair}, {"gates", 2, add_gates},   {"serves", 2, add_served},
+                 {"forget", 4, forget}};
+    struct line l = {{NULL}, 0};
+    char *rest = strchr(text, ' '), *save = NULL;
+    if (!strncmp(text, "problem ", 8)) {
+        t->facts.problems[t->facts.n_problems++] = rest + 1;
+        return;
+    }
+    if (!strncmp(text, "unlisted ", 9)) {
+        t->facts.enumerated = false;
+        t->facts.not_enumerated = rest + 1;
+        return;
+    }
+    for (char *s = strtok_r(text, " ", &save); s && l.n < WORDS_MAX; s = strtok_r(NULL, " ", &save))
+        l.words[l.n++] = s;
+    for (size_t i = 0; l.n > 0 && i < EK_ARRAY_SIZE(kinds); i++)
+        if (!strcmp(kinds[i].word, l.words[0])) {
+            ck_assert_uint_ge(l.n, kinds[i].min);
+            kinds[i].fn(t, &l);
+            return;
+        }
+    ck_assert_msg(l.n == 0, "unknown fact: %s", l.words[0]);
+}
+
+void ek_test_facts_init(struct ek_test_facts *t, const char *script)
+{
+    *t = (struct ek_test_facts){0};
+    t->arena = ek_arena_new(64 << 20);
+    struct ek_skew_facts *f = &t->facts;
+    f->peers = ek_arena_alloc(t->arena, ITEMS_MAX * sizeof(*f->peers));
+    f->instances = ek_arena_alloc(t->arena, ITEMS_MAX * sizeof(*f->instances));
+    f->groups = ek_arena_alloc(t->arena, ITEMS_MAX * sizeof(*f->groups));
+    f->pairs = ek_arena_alloc(t->arena, ITEMS_MAX * sizeof(*f->pairs));
+    f->problems = ek_arena_alloc(t->arena, ITEMS_MAX * sizeof(*f->problems));
+    f->enumerated = true;
+    f->not_enumerated = "";
+    char *copy = ek_arena_strdup(t->arena, script), *save = NULL;
+    for (char *s = strtok_r(copy, "\n", &save); s; s = strtok_r(NULL, "\n", &save))
+        add_line(t, s);
+}
+
+void ek_test_facts_done(struct ek_test_facts *t)
+{
+    for (size_t i = 0; i < EK_ARRAY_SIZE(t->probes); i++)
+        ek_probe_unref(t->probes[i]);
+    ek_arena_free(t->arena);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Skew facts from a short text, for tests of what is made of facts. One fact per line:
+ *
+ *   peer NAME BV/EV/MCV [down=REASON] [dead] [stale] [lease=ID] [address=A] [assumed]
+ *        [notready=CHECKS] [age=SECONDS] [certificate=SECONDS]
+ *   inst COMPONENT NAME BV/EV [stale=REASON] [leader] [source=image] [reason=WHY] [age=SECONDS]
+ *   group COMPONENT VERSION COUNT [NAME,NAME,NAME]     (VERSION "-" for none)
+ *   pair KUBELET KUBE-PROXY COUNT NAME
+ *   gates PEER GATE=on|off...
+ *   serves PEER GROUP/VERSION/RESOURCE...              ("core" for the group "")
+ *   forget PEER gates|discovery SECONDS                the last answer is that much older than the
+ *                                                      last attempt
+ *   problem SENTENCE
+ *   unlisted WHY                                       the API servers could not be enumerated
+ *
+ * "?" is an unknown version. What cannot be read fails the running test.
+ */
+#ifndef TEST_SUPPORT_SKEW_FACTS_H
+#define TEST_SUPPORT_SKEW_FACTS_H
+
+#include "reconcilers/skew/facts.h"
+
+/* The now of all facts. */
+#define EK_TEST_NOW 1763632689000
+
+struct ek_test_facts {
+    struct ek_skew_facts facts;
+    struct ek_arena *arena;
+    struct ek_probe *probes[128]; /* per peer */
+};
+
+void ek_test_facts_init(struct ek_test_facts *t, const char *script);
+void ek_test_facts_done(struct ek_test_facts *t);
+EK_CLEANUP(ek_test_facts, ek_test_facts_done)
+
+#endif
