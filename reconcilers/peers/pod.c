@@ -30,8 +30,10 @@ static bool is_labelled(const struct ek_obj *pod, const char *component)
 
 bool ek_pod_is_component(const struct ek_obj *pod, const char *component)
 {
-    return !strcmp(ek_obj_namespace(pod), "kube-system") && is_labelled(pod, component) &&
-           strcmp(phase(pod), "Succeeded") != 0 && strcmp(phase(pod), "Failed") != 0;
+    if (strcmp(ek_obj_namespace(pod), "kube-system") != 0 || !is_labelled(pod, component))
+        return false;
+    const char *s = phase(pod);
+    return strcmp(s, "Succeeded") != 0 && strcmp(s, "Failed") != 0;
 }
 
 bool ek_pod_is_trusted(const struct ek_obj *pod)
@@ -54,7 +56,8 @@ bool ek_pod_is_trusted(const struct ek_obj *pod)
 
 bool ek_pod_is_running(const struct ek_obj *pod)
 {
-    return !*phase(pod) || has(phase(pod), "Running") || has(phase(pod), "Unknown");
+    const char *s = phase(pod);
+    return !*s || has(s, "Running") || has(s, "Unknown");
 }
 
 /* The container called like the component, else the first. */

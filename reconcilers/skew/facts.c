@@ -59,9 +59,23 @@ static int by_component(const void *a, const void *b)
     return order ? order : strcmp(x->address, y->address);
 }
 
-/* The component whose pod this is, EK_COMPONENT_MAX for others. */
+static enum ek_component named(const char *name)
+{
+    for (int c = 0; name && c < EK_COMPONENT_MAX; c++)
+        if (c != EK_KUBELET && !strcmp(name, component_names[c]))
+            return (enum ek_component)c;
+    return EK_COMPONENT_MAX;
+}
+
+/* The component whose pod this is, EK_COMPONENT_MAX for others. Most pods are kube-proxies and
+ * told by one label, so that is looked at first. */
 static enum ek_component component_of(const struct ek_obj *pod)
 {
+    enum ek_component guess = named(ek_obj_label(pod, "k8s-app"));
+    if (guess == EK_COMPONENT_MAX)
+        guess = named(ek_obj_label(pod, "component"));
+    if (guess != EK_COMPONENT_MAX)
+        return ek_pod_is_component(pod, component_names[guess]) ? guess : EK_COMPONENT_MAX;
     for (int c = 0; c < EK_COMPONENT_MAX; c++)
         if (c != EK_KUBELET && ek_pod_is_component(pod, component_names[c]))
             return (enum ek_component)c;

@@ -154,21 +154,47 @@ static bool counts(const struct ek_obj *pod)
            !ek_json_get(ek_obj_root(pod), "metadata", "deletionTimestamp", NULL);
 }
 
-static void pair_up(struct facts *f, struct ek_tally *pairs, const char *node_name,
+/* Pairs by the key "1.36/1.35". Keys that were made are remembered: there are few of them, and
+ * making one costs more than all else that is done for a node. */
+struct pairs {
+    struct ek_tally tally;
+    struct {
+        struct ek_minor kubelet, proxy;
+        const char *key;
+    } known[EK_SKEW_GROUPS_MAX];
+    size_t n_known;
+};
+
+static const char *pair_key(struct facts *f, struct pairs *pairs, struct ek_minor kubelet,
+                            struct ek_minor proxy)
+{
+    char left[EK_MINOR_SIZE], right[EK_MINOR_SIZE];
+
+    for (size_t i = 0; i < pairs->n_known; i++)
+        if (!ek_minor_cmp(pairs->known[i].kubelet, kubelet) &&
+            !ek_minor_cmp(pairs->known[i].proxy, proxy))
+            return pairs->known[i].key;
+    const char *key = ek_arena_printf(f->arena, "%s/%s", ek_minor_format(kubelet, left),
+                                      ek_minor_format(proxy, right));
+    if (pairs->n_known < EK_SKEW_GROUPS_MAX) {
+        pairs->known[pairs->n_known].kubelet = kubelet;
+        pairs->known[pairs->n_known].proxy = proxy;
+        pairs->known[pairs->n_known++].key = key;
+    }
+    return key;
+}
+
+static void pair_up(struct facts *f, struct pairs *pairs, const char *node_name,
                     const char *proxy_version)
 {
     const struct ek_obj *node = find_node(&f->view->nodes, node_name);
-    char left[EK_MINOR_SIZE], right[EK_MINOR_SIZE], key[2 * EK_MINOR_SIZE];
 
     if (!node)
         return;
     struct ek_minor kubelet = ek_facts_minor__(kubelet_version(node));
     struct ek_minor proxy = ek_facts_minor__(proxy_version);
-    if (!kubelet.known || !proxy.known)
-        return;
-    snprintf(key, sizeof key, "%s/%s", ek_minor_format(kubelet, left),
-             ek_minor_format(proxy, right));
-    ek_tally_add(pairs, ek_arena_strdup(f->arena, key), node_name);
+    if (kubelet.known && proxy.known)
+        ek_tally_add(&pairs->tally, pair_key(f, pairs, kubelet, proxy), node_name);
 }
 
 static void add_pairs(struct facts *f, struct ek_tally *pairs)
@@ -200,10 +226,11 @@ static void add_pairs(struct facts *f, struct ek_tally *pairs)
 static void collect_proxies(struct facts *f)
 {
     const struct ek_objs *pods = &f->pods[EK_KUBE_PROXY];
-    struct ek_tally versions, pairs;
+    struct pairs pairs = {.n_known = 0};
+    struct ek_tally versions;
 
     ek_tally_init(&versions, f->arena, pods->n);
-    ek_tally_init(&pairs, f->arena, pods->n);
+    ek_tally_init(&pairs.tally, f->arena, pods->n);
     for (size_t i = 0; i < pods->n; i++) {
         const struct ek_obj *pod = pods->items[i];
         const char *node = ek_json_str(ek_obj_root(pod), "spec", "nodeName", NULL);
@@ -214,7 +241,7 @@ static void collect_proxies(struct facts *f)
         pair_up(f, &pairs, node, version);
     }
     add_groups(f, EK_KUBE_PROXY, &versions);
-    add_pairs(f, &pairs);
+    add_pairs(f, &pairs.tally);
 }
 
 static void collect_kubelets(struct facts *f)
