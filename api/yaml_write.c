@@ -49,8 +49,19 @@ static bool emit_scalar(struct writer *w, struct ek_str text, yaml_scalar_style_
     return emit(w, ok, &event);
 }
 
+/* True when text holds one of the line breaks that only YAML 1.1 knows: NEL, LS, PS. Outside
+ * double quotes they would come back as other characters. */
+static bool has_odd_break(struct ek_str text)
+{
+    return text.len > 0 && (memmem(text.p, text.len, "\xc2\x85", 2) ||
+                            memmem(text.p, text.len, "\xe2\x80\xa8", 3) ||
+                            memmem(text.p, text.len, "\xe2\x80\xa9", 3));
+}
+
 static bool write_string(struct writer *w, struct ek_str text)
 {
+    if (has_odd_break(text))
+        return emit_scalar(w, text, YAML_DOUBLE_QUOTED_SCALAR_STYLE);
     if (text.len > 0 && memchr(text.p, '\n', text.len))
         return emit_scalar(w, text, YAML_LITERAL_SCALAR_STYLE);
     if (ek_yaml_resolve__(text).kind != EK_YAML_STR || ek_yaml_is_base60__(text))
