@@ -12,6 +12,7 @@
 #define INFORMERS_INFORMER_H
 
 #include "informers/client.h"
+#include "informers/reflector.h"
 #include "informers/store.h"
 
 struct ek_informer;
@@ -40,13 +41,27 @@ struct ek_informer_status {
     unsigned long long lists, watches, events, failures;
 };
 
+/* Makes an informer that is not started yet, with the defaults of the reflector. client must
+ * outlive it. resource is copied. */
 struct ek_informer *ek_informer_new(uv_loop_t *loop, struct ek_client *client,
                                     const struct ek_resource *resource);
+
+/* As above with the reflector's numbers given; optional is still the resource's, and a seed of 0
+ * means a random one. */
+struct ek_informer *ek_informer_new_configured(uv_loop_t *loop, struct ek_client *client,
+                                               const struct ek_resource *resource,
+                                               const struct ek_reflector_config *config);
+
+/* Starts listing and watching; to be called once. Nothing happens before the loop runs. */
 void ek_informer_start(struct ek_informer *informer);
 
 /* Stops for good; on_stopped (may be NULL) is called from the loop when its requests and timers
- * are gone. The store stays readable until ek_informer_free. */
+ * are gone. The store stays readable until ek_informer_free. May be called from handlers and the
+ * observer; a second call is ignored. */
 void ek_informer_stop(struct ek_informer *informer, void (*on_stopped)(void *ctx), void *ctx);
+
+/* Releases the informer and its store; not from inside a handler or the observer. One that was not
+ * stopped is stopped first, its on_stopped is not called any more. NULL is fine. */
 void ek_informer_free(struct ek_informer *informer);
 
 struct ek_store *ek_informer_store(struct ek_informer *informer);

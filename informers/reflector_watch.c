@@ -60,7 +60,7 @@ bool ek_reflector_was_short__(const struct ek_reflector_step__ *s, struct ek_err
 static bool is_broken(const struct ek_err *err)
 {
     return err->code == EK_E_NET || err->code == EK_E_IO || err->code == EK_E_REFUSED ||
-           (err->code == EK_E_TIMEOUT && err->http_status == 0);
+           err->code == EK_E_TIMEOUT;
 }
 
 /* The stream is over without a word from the server: watch on from where it was. */
