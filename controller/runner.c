@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/runner.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "api/mem.h"
+#include "controller/uuid.h"
+
+/* Runs that one step starts at most, so that many short ones leave room for everything else. */
+#define STARTS_PER_STEP 64
+
+struct ek_reconcile {
+    struct ek_runner *runner;
+    struct ek_reconcile *next;
+    char *key; /* owned */
+    int priority;
+    char id[EK_UUID_SIZE];
+    struct ek_arena *arena;
+    int64_t since_ms;
+    bool timed_out, finished, failed;
+    struct ek_outcome outcome;
+    struct ek_err err;
+};
+
+struct ek_runner {
+    struct ek_runner_config config;
+    struct ek_queue *queue;
+    struct ek_reconcile *runs; /* under way */
+    unsigned active;
+    bool started, stopping;
+    void (*stopped)(void *token);
+    void *stopped_token;
+    bool has_timer;
+    uv_timer_t timer;
+    void (*on_closed)(void *ctx);
+    void *closed_ctx;
+};
+
+static int64_t now_ms(const struct ek_runner *r)
+{
+    struct timespec t;
+
+    if (r->config.now_ms)
+        return r->config.now_ms(r->config.ctx);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+struct ek_runner *ek_runner_new(uv_loop_t *loop, const struct ek_runner_config *config)
+{
+    struct ek_runner *r = ek_xalloc(sizeof *r);
+    struct ek_queue_config defaults = EK_QUEUE_CONFIG_DEFAULT;
+
+    r->config = *config;
+    if (!r->config.workers)
+        r->config.workers = 1;
+    if (!r->config.arena_limit)
+        r->config.arena_limit = EK_RUNNER_ARENA_LIMIT;
+    r->queue = ek_queue_new(config->queue ? config->queue : &defaults);
+    r->config.queue = NULL;
+    if (loop) {
+        uv_timer_init(loop, &r->timer);
+        r->timer.data = r;
+        r->has_timer = true;
+    }
+    return r;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct ek_runner *r = timer->data;
+    int64_t next = ek_runner_step(r);
+
+    /* A step may have been asked for, or the runner closed, from inside. */
+    if (next >= 0 && !uv_is_active((uv_handle_t *)timer)) {
+        uv_update_time(timer->loop);
+        uv_timer_start(timer, on_timer, (uint64_t)next, 0);
+    }
+}
+
+/* Steps in the next turn of the loop, never inside the caller. */
+static void wake(struct ek_runner *r)
+{
+    if (r->has_timer)
+        uv_timer_start(&r->timer, on_timer, 0, 0);
+}
+
+void ek_runner_add(struct ek_runner *runner, const char *key, int priority)
+{
+    ek_queue_add(runner->queue, key, priority, now_ms(runner));
+    wake(runner);
+}
+
+void ek_runner_add_after(struct ek_runner *runner, const char *key, int priority, int64_t delay_ms)
+{
+    ek_queue_add_after(runner->queue, key, priority, delay_ms, now_ms(runner));
+    wake(runner);
+}
+
+void ek_runner_start(struct ek_runner *runner)
+{
+    runner->started = true;
+    wake(runner);
+}
+
+void ek_runner_stop(struct ek_runner *runner, void (*stopped)(void *token), void *token)
+{
+    runner->stopping = true;
+    runner->stopped = stopped;
+    runner->stopped_token = token;
+    ek_queue_shutdown(runner->queue);
+    wake(runner);
+}
+
+static int runnable_start(void *ctx, struct ek_err *err)
+{
+    (void)err;
+    ek_runner_start(ctx);
+    return 0;
+}
+
+static void runnable_stop(void *ctx, void (*stopped)(void *token), void *token)
+{
+    ek_runner_stop(ctx, stopped, token);
+}
+
+void ek_runner_runnable(struct ek_runner *runner, struct ek_runnable *ret_runnable)
+{
+    *ret_runnable = (struct ek_runnable){
+        .name = runner->config.name,
+        .group = runner->config.needs_leader_election ? EK_GROUP_LEADER : EK_GROUP_OTHERS,
+        .start = runnable_start,
+        .stop = runnable_stop,
+        .ctx = runner,
+    };
+}
+
+static void free_run(struct ek_reconcile *run)
+{
+    ek_arena_free(run->arena);
+    ek_free(run->key);
+    ek_free(run);
+}
+
+static void release(struct ek_runner *r)
+{
+    void (*on_closed)(void *ctx) = r->on_closed;
+    void *ctx = r->closed_ctx;
+
+    while (r->runs) {
+        struct ek_reconcile *next = r->runs->next;
+        free_run(r->runs);
+        r->runs = next;
+    }
+    ek_queue_free(r->queue);
+    ek_free(r);
+    if (on_closed)
+        on_closed(ctx);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    release(handle->data);
+}
+
+void ek_runner_close(struct ek_runner *runner, void (*on_closed)(void *ctx), void *ctx)
+{
+    if (!runner)
+        return;
+    runner->on_closed = on_closed;
+    runner->closed_ctx = ctx;
+    runner->stopping = true;
+    runner->stopped = NULL;
+    if (runner->has_timer)
+        uv_close((uv_handle_t *)&runner->timer, on_timer_closed);
+    else
+        release(runner);
+}
+
+struct ek_queue *ek_runner_queue(struct ek_runner *runner)
+{
+    return runner->queue;
+}
+
+unsigned ek_runner_active(const struct ek_runner *runner)
+{
+    return runner->active;
+}
+
+const char *ek_reconcile_id(const struct ek_reconcile *run)
+{
+    return run->id;
+}
+
+const char *ek_reconcile_key(const struct ek_reconcile *run)
+{
+    return run->key;
+}
+
+struct ek_arena *ek_reconcile_arena(struct ek_reconcile *run)
+{
+    return run->arena;
+}
+
+void ek_reconcile_done(struct ek_reconcile *run, struct ek_outcome outcome,
+                       const struct ek_err *err)
+{
+    if (run->finished)
+        return;
+    run->finished = true;
+    run->outcome = outcome;
+    if (err && err->code) {
+        run->failed = true;
+        run->err = *err;
+    }
+    wake(run->runner);
+}
+
+/* The limits have the last word on how a run ended. */
+static void apply_limits(struct ek_reconcile *run)
+{
+    const struct ek_runner_config *config = &run->runner->config;
+
+    if (run->timed_out && !run->failed)
+        ek_err_set(&run->err, EK_E_TIMEOUT, "took longer than %lld ms",
+                   (long long)config->timeout_ms);
+    else if (!run->failed && ek_arena_exhausted(run->arena))
+        ek_err_set(&run->err, EK_E_LIMIT, "needed %zu bytes, more than the limit of %zu",
+                   ek_arena_used(run->arena), config->arena_limit);
+    run->failed = run->err.code != 0;
+}
+
+/* Puts the key back where its outcome wants it, by controller-runtime's table. */
+static enum ek_reconciled settle(struct ek_reconcile *run, int64_t now)
+{
+    struct ek_queue *queue = run->runner->queue;
+
+    if (run->failed) {
+        int64_t after = run->err.retry_after_ms;
+        if (run->outcome.terminal && !run->timed_out)
+            return EK_RECONCILED_TERMINAL;
+        if (run->err.code == EK_E_THROTTLED && after > 0)
+            ek_queue_add_after(queue, run->key, run->priority,
+                               after < EK_RUNNER_RETRY_AFTER_MS ? after : EK_RUNNER_RETRY_AFTER_MS,
+                               now);
+        else
+            ek_queue_add_rate_limited(queue, run->key, run->priority, now);
+        return run->timed_out ? EK_RECONCILED_TIMEOUT : EK_RECONCILED_ERROR;
+    }
+    if (run->outcome.requeue_after_ms > 0) {
+        ek_queue_forget(queue, run->key);
+        ek_queue_add_after(queue, run->key, run->priority, run->outcome.requeue_after_ms, now);
+        return EK_RECONCILED_REQUEUE_AFTER;
+    }
+    if (run->outcome.requeue) {
+        ek_queue_add_rate_limited(queue, run->key, run->priority, now);
+        return EK_RECONCILED_REQUEUE;
+    }
+    ek_queue_forget(queue, run->key);
+    return EK_RECONCILED_OK;
+}
+
+static void end_run(struct ek_reconcile *run, int64_t now)
+{
+    struct ek_runner *r = run->runner;
+    const struct ek_runner_observer *o = &r->config.observer;
+
+    apply_limits(run);
+    enum ek_reconciled result = settle(run, now);
+    ek_queue_done(r->queue, run->key, now);
+    r->active--;
+    if (o->end)
+        o->end(o->ctx, result, now - run->since_ms);
+    if (run->failed && o->failed)
+        o->failed(o->ctx, run->key, run->id, result, &run->err);
+    free_run(run);
+}
+
+static void end_finished(struct ek_runner *r, int64_t now)
+{
+    struct ek_reconcile **slot = &r->runs;
+
+    while (*slot) {
+        struct ek_reconcile *run = *slot;
+        if (!run->finished) {
+            slot = &run->next;
+            continue;
+        }
+        *slot = run->next;
+        end_run(run, now);
+    }
+}
+
+/* Tells runs whose time is up; ret_next gets the delay until the next one's is, if sooner. */
+static void abandon_late(struct ek_runner *r, int64_t now, int64_t *ret_next)
+{
+    if (r->config.timeout_ms <= 0)
+        return;
+    for (struct ek_reconcile *run = r->runs; run; run = run->next) {
+        int64_t left = run->since_ms + r->config.timeout_ms - now;
+        if (run->timed_out || run->finished)
+            continue;
+        if (left > 0) {
+            if (*ret_next < 0 || left < *ret_next)
+                *ret_next = left;
+            continue;
+        }
+        run->timed_out = true;
+        if (r->config.abandon)
+            r->config.abandon(r->config.ctx, run);
+    }
+}
+
+static void start_run(struct ek_runner *r, const char *key, int priority, int64_t now)
+{
+    struct ek_reconcile *run = ek_xalloc(sizeof *run);
+
+    run->runner = r;
+    run->key = ek_xstrdup(key);
+    run->priority = priority;
+    ek_uuid_make(run->id);
+    run->arena = ek_arena_new(r->config.arena_limit);
+    run->since_ms = now;
+    run->next = r->runs;
+    r->runs = run;
+    r->active++;
+    if (r->config.observer.begin)
+        r->config.observer.begin(r->config.observer.ctx);
+    r->config.reconcile(r->config.ctx, run->key, run);
+}
+
+/* Starts what is ready; returns the delay until more may be, -1 for unknown. */
+static int64_t start_ready(struct ek_runner *r, int64_t now)
+{
+    for (unsigned starts = 0; r->active < r->config.workers; starts++) {
+        int priority = 0;
+        if (!r->started || r->stopping || (r->config.may_run && !r->config.may_run(r->config.ctx)))
+            return -1;
+        if (starts == STARTS_PER_STEP)
+            return 0;
+        const char *key = ek_queue_get(r->queue, now, &priority);
+        if (!key)
+            return ek_queue_next_ready_ms(r->queue, now);
+        start_run(r, key, priority, now);
+        end_finished(r, now); /* those that ended inside reconcile make room */
+    }
+    return -1;
+}
+
+int64_t ek_runner_step(struct ek_runner *runner)
+{
+    int64_t now = now_ms(runner);
+
+    end_finished(runner, now);
+    int64_t next = start_ready(runner, now);
+    abandon_late(runner, now, &next);
+    for (const struct ek_reconcile *run = runner->runs; run; run = run->next)
+        if (run->finished)
+            next = 0;
+    if (runner->stopping && !runner->active && runner->stopped) {
+        void (*stopped)(void *token) = runner->stopped;
+        runner->stopped = NULL;
+        stopped(runner->stopped_token);
+    }
+    return next;
+}
