@@ -343,14 +343,16 @@ int answer_error__(const struct ek_call *call, CURLcode result, struct ek_err *e
     char what[400];
 
     describe(call, what, sizeof what);
-    if (answer->stream_rc)
-        return ek_err_set(err, answer->stream_rc, "%s: the reader ended the stream", what);
-    if (answer->too_large && good_status)
-        return ek_err_set(err, EK_E_LIMIT, "%s: the answer is larger than %zu bytes", what,
-                          answer->body.max);
-    if (result == CURLE_OK || answer->too_large)
+    if (result == CURLE_OK || (answer->too_large && !good_status))
         return http_error(call, err);
-    int rc = transport_error(call, result, err);
+    int rc;
+    if (answer->stream_rc)
+        rc = ek_err_set(err, answer->stream_rc, "%s: the reader ended the stream", what);
+    else if (answer->too_large)
+        rc = ek_err_set(err, EK_E_LIMIT, "%s: the answer is larger than %zu bytes", what,
+                        answer->body.max);
+    else
+        rc = transport_error(call, result, err);
     err->http_status = answer->status;
     return rc;
 }

@@ -394,7 +394,10 @@ static void set_transport(struct ek_call *call)
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+    /* Waiting to share a connection needs the protocol's name from the TLS handshake; without TLS
+     * a request would wait for the end of the first answer, maybe a watch. */
+    curl_easy_setopt(easy, CURLOPT_PIPEWAIT,
+                     call->client->server.tls || call->request.connect_to ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* cancelling does not wait for the resolver */
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
