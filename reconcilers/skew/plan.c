@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan: from a view to what is to be published, by way of facts, verdicts and conditions. */
+#include "reconcilers/skew/plan.h"
+
 #include "reconcilers/skew/conditions.h"
 #include "reconcilers/skew/events.h"
 #include "reconcilers/skew/metrics.h"
@@ -85,16 +87,14 @@ static void publish(const struct ek_skew_report *r, struct ek_arena *arena,
     ek_skew_metrics(r, arena, &plan->metrics, &plan->n_metrics);
 }
 
-void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
-                       struct ek_skew_plan *ret_plan)
+void ek_skew_plan_from_facts__(const struct ek_skew_view *view, const struct ek_skew_facts *facts,
+                               const struct ek_skew_spec *spec, struct ek_arena *arena,
+                               struct ek_skew_plan *ret_plan)
 {
     struct ek_skew_report *r = ek_arena_alloc(arena, sizeof(*r));
-    *ret_plan = (struct ek_skew_plan){0};
-    r->view = view;
+    *r = (struct ek_skew_report){.view = view, .facts = *facts, .spec = *spec};
     if (view->control_plane)
         r->old_status = ek_json_get(ek_obj_root(view->control_plane), "status", NULL);
-    ek_skew_spec_parse(view->control_plane, arena, &r->spec);
-    ek_skew_facts_collect(view, arena, &r->facts, &ret_plan->targets, &ret_plan->n_targets);
     r->last_seen =
         ek_skew_remember(&r->facts, &r->spec, r->old_status, view->now_ms, arena, &r->forget_ms);
     ek_skew_judge(&r->facts, &r->spec, view->nodes.available, arena, &r->judgement);
@@ -105,6 +105,17 @@ void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
     ret_plan->probe_interval_ms = r->spec.probe_interval_ms;
     ret_plan->probe_timeout_ms = r->spec.probe_timeout_ms;
     ret_plan->exit_code = exit_code(r);
+}
+
+void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
+                       struct ek_skew_plan *ret_plan)
+{
+    struct ek_skew_spec spec;
+    struct ek_skew_facts facts;
+    *ret_plan = (struct ek_skew_plan){0};
+    ek_skew_spec_parse(view->control_plane, arena, &spec);
+    ek_skew_facts_collect(view, arena, &facts, &ret_plan->targets, &ret_plan->n_targets);
+    ek_skew_plan_from_facts__(view, &facts, &spec, arena, ret_plan);
 }
 
 void ek_skew_plan_done(struct ek_skew_plan *plan)
