@@ -83,13 +83,14 @@ static int by_freshness(const void *a, const void *b)
 
 static void add_stale(struct roster *r, struct ek_roster *roster)
 {
-    const struct roster_lease **stale = ek_arena_alloc(r->arena, (r->n_leases + 1) * sizeof *stale);
+    const struct roster_lease **stale =
+        ek_arena_alloc(r->arena, (r->n_leases + 1) * sizeof(struct roster_lease *));
     size_t n = 0;
 
     for (size_t i = 0; i < r->n_leases; i++)
         if (r->leases[i].stale && !r->leases[i].tied)
             stale[n++] = &r->leases[i];
-    qsort(stale, n, sizeof *stale, by_freshness);
+    qsort(stale, n, sizeof(struct roster_lease *), by_freshness);
     for (size_t i = 0; i < n && i < EK_ROSTER_STALE_MAX; i++)
         peer_of_lease(stale[i], &roster->peers[roster->n_peers++]);
     if (n > EK_ROSTER_STALE_MAX)

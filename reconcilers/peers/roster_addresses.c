@@ -252,13 +252,13 @@ static int by_key(const void *a, const void *b)
 static void read_pods(struct roster *r)
 {
     const struct ek_objs *pods = &r->in->pods;
-    const struct ek_obj **found = ek_arena_alloc(r->arena, (pods->n + 1) * sizeof *found);
+    const struct ek_obj **found = ek_arena_alloc(r->arena, (pods->n + 1) * sizeof(struct ek_obj *));
     size_t n = 0;
 
     for (size_t i = 0; i < pods->n; i++)
         if (ek_pod_is_component(pods->items[i], COMPONENT) && ek_pod_is_trusted(pods->items[i]))
             found[n++] = pods->items[i];
-    qsort(found, n, sizeof *found, by_key);
+    qsort(found, n, sizeof(struct ek_obj *), by_key);
     for (size_t i = 0; i < n && r->n_addresses < EK_ROSTER_ADDRESSES_MAX; i++)
         read_pod(r, found[i]);
 }
@@ -278,7 +278,7 @@ static int ip_vs_row(const void *key, const void *row)
 /* Gives all rows with ip the node's hostname; sorted holds the rows by IP. */
 static void mark_host(struct roster_address **sorted, size_t n, const char *ip, const char *host)
 {
-    struct roster_address **at = bsearch(ip, sorted, n, sizeof *sorted, ip_vs_row);
+    struct roster_address **at = bsearch(ip, sorted, n, sizeof(struct roster_address *), ip_vs_row);
 
     if (!at)
         return;
@@ -292,7 +292,7 @@ static void mark_host(struct roster_address **sorted, size_t n, const char *ip, 
 static void read_nodes(struct roster *r)
 {
     struct roster_address **sorted =
-        ek_arena_alloc(r->arena, (r->n_addresses + 1) * sizeof *sorted);
+        ek_arena_alloc(r->arena, (r->n_addresses + 1) * sizeof(struct roster_address *));
     const struct ek_objs *nodes = &r->in->nodes;
     char canonical[EK_ADDRESS_SIZE];
     yyjson_val *item;
@@ -300,7 +300,7 @@ static void read_nodes(struct roster *r)
 
     for (size_t k = 0; k < r->n_addresses; k++)
         sorted[k] = &r->addresses[k];
-    qsort(sorted, r->n_addresses, sizeof *sorted, by_ip);
+    qsort(sorted, r->n_addresses, sizeof(struct roster_address *), by_ip);
     for (size_t k = 0; k < nodes->n && r->n_addresses; k++) {
         yyjson_val *status = yyjson_obj_get(ek_obj_root(nodes->items[k]), "status");
         const char *label = ek_obj_label(nodes->items[k], "kubernetes.io/hostname");

@@ -143,7 +143,8 @@ static bool is_contested(const struct roster *r, method_fn find, const struct ro
 /* Finds first and ties after, so that the order of leases does not matter. */
 static void join_by(struct roster *r, enum rank rank, size_t method)
 {
-    struct roster_address **found = ek_arena_alloc(r->arena, (r->n_leases + 1) * sizeof *found);
+    struct roster_address **found =
+        ek_arena_alloc(r->arena, (r->n_leases + 1) * sizeof(struct roster_address *));
 
     for (size_t i = 0; i < r->n_leases; i++) {
         struct roster_lease *lease = &r->leases[i];
@@ -256,7 +257,8 @@ void ek_roster_join__(struct roster *r)
     join_rank(r, RANK_FRESH);
     count_rest(r, &rest);
     /* What a user's list leaves out may run elsewhere: there, one and one is no proof. */
-    if (!r->in->only_static && rest.n_fresh == 1 && rest.n_addresses - rest.n_claimed == 1) {
+    if (!r->in->only_static && rest.n_fresh == 1 && rest.n_addresses - rest.n_claimed == 1 &&
+        rest.unclaimed) {
         tie(rest.fresh, rest.unclaimed, "Elimination");
         count_rest(r, &rest);
     }

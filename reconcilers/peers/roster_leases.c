@@ -136,13 +136,13 @@ static int by_key(const void *a, const void *b)
 void ek_roster_read_leases__(struct roster *r)
 {
     const struct ek_objs *objs = &r->in->leases;
-    const struct ek_obj **found = ek_arena_alloc(r->arena, (objs->n + 1) * sizeof *found);
+    const struct ek_obj **found = ek_arena_alloc(r->arena, (objs->n + 1) * sizeof(struct ek_obj *));
     size_t n = 0;
 
     for (size_t i = 0; i < objs->n; i++)
         if (is_identity_lease(objs->items[i]))
             found[n++] = objs->items[i];
-    qsort(found, n, sizeof *found, by_key);
+    qsort(found, n, sizeof(struct ek_obj *), by_key);
     r->leases = ek_arena_alloc(r->arena, (n + 1) * sizeof *r->leases);
     for (size_t i = 0; i < n; i++)
         if (read_lease(r, found[i], &r->leases[r->n_leases]))

@@ -94,7 +94,7 @@ static void sort_pods(struct facts *f)
         counts[kinds[i]]++;
     }
     for (int c = 0; c < EK_COMPONENT_MAX; c++) {
-        items[c] = ek_arena_alloc(f->arena, (counts[c] + 1) * sizeof *items[c]);
+        items[c] = ek_arena_alloc(f->arena, (counts[c] + 1) * sizeof(struct ek_obj *));
         f->pods[c] =
             (struct ek_objs){.items = items[c], .available = pods->available, .why = pods->why};
     }

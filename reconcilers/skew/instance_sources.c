@@ -8,9 +8,10 @@
 #include "reconcilers/skew/instance-internal.h"
 
 #define SYSTEM_NAMESPACE     "kube-system"
-#define CANDIDATE_EXPIRES_MS (30 * 60 * 1000)
+#define CANDIDATE_EXPIRES_MS ((int64_t)30 * 60 * 1000)
 #define PING_ANSWER_MS       5000
 #define LEASE_DURATION_S     15 /* client-go's default */
+#define DURATION_MAX_S       ((int64_t)24 * 3600)
 
 /* A component whose processes elect a leader. */
 static const struct {
@@ -123,13 +124,14 @@ static bool is_candidate(const struct ek_obj *obj)
 static void read_candidates(struct instances *table)
 {
     const struct ek_objs *objs = &table->f->view->candidates;
-    const struct ek_obj **found = ek_arena_alloc(table->f->arena, (objs->n + 1) * sizeof *found);
+    const struct ek_obj **found =
+        ek_arena_alloc(table->f->arena, (objs->n + 1) * sizeof(struct ek_obj *));
     size_t n = 0;
 
     for (size_t i = 0; i < objs->n; i++)
         if (is_candidate(objs->items[i]))
             found[n++] = objs->items[i];
-    qsort(found, n, sizeof *found, newest_first);
+    qsort(found, n, sizeof(struct ek_obj *), newest_first);
     for (size_t i = 0; i < n; i++)
         read_candidate(table, found[i]);
 }
@@ -157,7 +159,7 @@ static void read_election(struct instances *table, const struct ek_obj *lease)
     if (!row)
         return;
     int64_t seconds = yyjson_get_sint(yyjson_obj_get(spec, "leaseDurationSeconds"));
-    if (seconds <= 0 || seconds > 24 * 3600)
+    if (seconds <= 0 || seconds > DURATION_MAX_S)
         seconds = LEASE_DURATION_S;
     row->lease_renewed = time_of(lease, "spec", "renewTime");
     row->holds = true;
@@ -237,11 +239,12 @@ static int by_key(const void *a, const void *b)
 static void read_pods(struct instances *table, size_t kind)
 {
     const struct ek_objs *pods = &table->f->pods[kinds[kind].component];
-    const struct ek_obj **sorted = ek_arena_alloc(table->f->arena, (pods->n + 1) * sizeof *sorted);
+    const struct ek_obj **sorted =
+        ek_arena_alloc(table->f->arena, (pods->n + 1) * sizeof(struct ek_obj *));
 
     for (size_t i = 0; i < pods->n; i++)
         sorted[i] = pods->items[i];
-    qsort(sorted, pods->n, sizeof *sorted, by_key);
+    qsort(sorted, pods->n, sizeof(struct ek_obj *), by_key);
     for (size_t i = 0; i < pods->n; i++)
         read_pod(table, sorted[i], kind);
 }

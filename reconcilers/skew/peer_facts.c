@@ -91,11 +91,12 @@ static void read_versions(struct facts *f, struct ek_peer_fact *fact)
         readings[n++] = version_reading(fact->probe);
         readings[n++] = openapi_reading(fact->probe);
     }
-    fact->versions = ek_facts_merge__(f->arena, readings, n, silence(fact));
-    if (*fact->versions.conflict)
-        fact->versions.conflict =
+    struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, silence(fact));
+    if (*versions.conflict)
+        versions.conflict =
             ek_arena_printf(f->arena, "%s: more than one server seems to answer at %s",
-                            fact->versions.conflict, fact->address);
+                            versions.conflict, fact->address);
+    fact->versions = versions;
 }
 
 static void set_unreachable(struct ek_peer_fact *fact, const char *reason, const char *message)
