@@ -237,6 +237,9 @@ static int handshake_error(const struct ek_call *call, CURLcode result, const ch
 {
     char words[200];
 
+    /* Of several errors libcurl reports the first, which need not be the verification's. */
+    if (call->answer.note && call->answer.note->verify_error != X509_V_OK)
+        return verify_error(call, what, err);
     if (mentions(call, "wrong version number") || mentions(call, "http request") ||
         mentions(call, "packet length too long"))
         return ek_err_set(err, EK_E_TLS, "%s: the server does not speak TLS on this port", what);

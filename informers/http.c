@@ -12,6 +12,8 @@ struct watched_socket {
     uv_poll_t poll;
     struct ek_http *http;
     curl_socket_t fd;
+    int events; /* UV_* that libcurl wants */
+    bool failed;
 };
 
 struct ek_http {
@@ -61,13 +63,19 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     struct watched_socket *socket = poll->data;
     int flags = 0;
 
-    if (status < 0)
-        flags = CURL_CSELECT_ERR;
     if (events & UV_READABLE)
         flags |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)
         flags |= CURL_CSELECT_OUT;
+    if (status < 0) {
+        /* A reset. What came before it, a TLS alert with the reason maybe, is still to be read;
+         * so the first time libcurl is sent to look for itself. */
+        flags = socket->failed ? CURL_CSELECT_ERR : CURL_CSELECT_IN | CURL_CSELECT_OUT;
+        socket->failed = true;
+    }
     drive(socket->http, socket->fd, flags);
+    if (status < 0 && !uv_is_closing((uv_handle_t *)poll)) /* libuv has stopped it */
+        uv_poll_start(poll, socket->events, on_poll);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -133,8 +141,9 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
         socket = watch_socket(http, fd);
     if (!socket)
         return -1;
-    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    uv_poll_start(&socket->poll, events, on_poll);
+    socket->events =
+        (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+    uv_poll_start(&socket->poll, socket->events, on_poll);
     return 0;
 }
 
