@@ -7,6 +7,10 @@
 #include "api/yaml.h"
 #include "controller/output.h"
 
+/* Columns that a condition's message gets, and rows that a list of differences gets. */
+#define MESSAGE_WIDTH 100
+#define ROWS_MAX      12
+
 static const char *str(yyjson_val *v, const char *name)
 {
     const char *s = ek_json_str(v, name, NULL);
@@ -47,7 +51,8 @@ static void write_table(struct ek_buf *out, const char *title, const struct ek_t
 }
 
 /* A version that was derived and not observed is marked, so that nobody takes it for a fact. */
-static const char *version_cell(yyjson_val *row, const char *name, char *buf, size_t size)
+static const char *version_cell(yyjson_val *row, const char *name, char *buf, size_t size,
+                                bool *any_assumed)
 {
     yyjson_val *assumed;
     size_t i, n;
@@ -58,6 +63,7 @@ static const char *version_cell(yyjson_val *row, const char *name, char *buf, si
         const char *s = yyjson_get_str(assumed);
         is_assumed |= s && !strcmp(s, name);
     }
+    *any_assumed |= is_assumed;
     snprintf(buf, size, "%s%s", or_dash(str(row, name)), is_assumed ? "*" : "");
     return buf;
 }
@@ -73,13 +79,14 @@ static const char *peer_state(yyjson_val *peer)
     return yyjson_get_bool(ready) ? "Ready" : "NotReady";
 }
 
-static void write_peers(yyjson_val *status, bool color, struct ek_buf *out)
+static bool write_peers(yyjson_val *status, bool color, struct ek_buf *out)
 {
     static const char *const headers[] = {"name",       "address", "state",   "binary", "emulates",
                                           "min-compat", "source",  "verdict", "reason"};
     EK_AUTOPTR(ek_table, ek_table_free) *table = ek_table_new(headers, EK_ARRAY_SIZE(headers));
     yyjson_val *peer;
     size_t i, n;
+    bool assumed = false;
 
     yyjson_arr_foreach(yyjson_obj_get(status, "peers"), i, n, peer)
     {
@@ -90,8 +97,8 @@ static void write_peers(yyjson_val *status, bool color, struct ek_buf *out)
             or_dash(str(peer, "address")),
             state,
             or_dash(str(peer, "binaryVersion")),
-            version_cell(peer, "emulationVersion", emulation, sizeof emulation),
-            version_cell(peer, "minCompatibilityVersion", min_compat, sizeof min_compat),
+            version_cell(peer, "emulationVersion", emulation, sizeof emulation, &assumed),
+            version_cell(peer, "minCompatibilityVersion", min_compat, sizeof min_compat, &assumed),
             or_dash(str(peer, "versionSource")),
             str(peer, "verdict"),
             str(peer, "reason")};
@@ -100,15 +107,17 @@ static void write_peers(yyjson_val *status, bool color, struct ek_buf *out)
         ek_table_style(table, 7, verdict_style(str(peer, "verdict")));
     }
     write_table(out, "API SERVERS", table, color);
+    return assumed;
 }
 
-static void write_components(yyjson_val *status, bool color, struct ek_buf *out)
+static bool write_components(yyjson_val *status, bool color, struct ek_buf *out)
 {
     static const char *const headers[] = {"component", "name",   "role",    "binary",
                                           "emulates",  "source", "verdict", "reason"};
     EK_AUTOPTR(ek_table, ek_table_free) *table = ek_table_new(headers, EK_ARRAY_SIZE(headers));
     yyjson_val *component;
     size_t i, n;
+    bool assumed = false;
 
     yyjson_arr_foreach(yyjson_obj_get(status, "components"), i, n, component)
     {
@@ -121,7 +130,7 @@ static void write_components(yyjson_val *status, bool color, struct ek_buf *out)
             or_dash(str(component, "name")),
             role,
             or_dash(str(component, "binaryVersion")),
-            version_cell(component, "emulationVersion", emulation, sizeof emulation),
+            version_cell(component, "emulationVersion", emulation, sizeof emulation, &assumed),
             or_dash(str(component, "versionSource")),
             str(component, "verdict"),
             str(component, "reason")};
@@ -129,6 +138,7 @@ static void write_components(yyjson_val *status, bool color, struct ek_buf *out)
         ek_table_style(table, 6, verdict_style(str(component, "verdict")));
     }
     write_table(out, "COMPONENTS", table, color);
+    return assumed;
 }
 
 /* "n1, n2, n3, 12 more" */
@@ -171,6 +181,25 @@ static void write_nodes(yyjson_val *status, bool color, struct ek_buf *out)
     write_table(out, "NODES", table, color);
 }
 
+/* As much of a message as a line of a ticket takes; -o yaml has it whole. */
+static const char *cut(const char *message, char *buf, size_t size)
+{
+    size_t len = strnlen(message, size - 1);
+
+    memcpy(buf, message, len);
+    buf[len] = '\0';
+    while (ek_text_width(buf) > MESSAGE_WIDTH) {
+        /* Back over a whole UTF-8 character. */
+        do
+            len--;
+        while (len > 0 && ((unsigned char)buf[len] & 0xc0) == 0x80);
+        snprintf(buf + len, size - len, "...");
+        if (len == 0)
+            break;
+    }
+    return buf;
+}
+
 static void write_conditions(yyjson_val *status, bool color, struct ek_buf *out)
 {
     static const char *const headers[] = {"condition", "status", "reason", "message"};
@@ -180,29 +209,57 @@ static void write_conditions(yyjson_val *status, bool color, struct ek_buf *out)
 
     yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, n, condition)
     {
+        char message[MESSAGE_WIDTH * 4 + 1];
         const char *cells[] = {str(condition, "type"), str(condition, "status"),
-                               str(condition, "reason"), str(condition, "message")};
+                               str(condition, "reason"),
+                               cut(str(condition, "message"), message, sizeof message)};
         ek_table_row(table, cells);
         ek_table_style(table, 1, status_style(str(condition, "status")));
     }
     write_table(out, "CONDITIONS", table, color);
 }
 
+/* Two violations that differ in the instance alone are told together: 30 kubelets of one rule. */
+static bool same_advice(yyjson_val *a, yyjson_val *b)
+{
+    return !strcmp(str(a, "component"), str(b, "component")) &&
+           !strcmp(str(a, "rule"), str(b, "rule")) && !strcmp(str(a, "remedy"), str(b, "remedy"));
+}
+
 static void write_violations(yyjson_val *status, struct ek_buf *out)
 {
-    yyjson_val *violation;
-    size_t i, n;
+    yyjson_val *list = yyjson_obj_get(status, "violations");
+    yyjson_val *violation, *previous = NULL;
+    size_t i, n, number = 0, alike = 0;
 
-    yyjson_arr_foreach(yyjson_obj_get(status, "violations"), i, n, violation)
+    yyjson_arr_foreach(list, i, n, violation)
     {
-        if (i == 0)
-            ek_buf_puts(out, "\nVIOLATIONS\n");
-        ek_buf_printf(out, "%zu. %s %s (%s): %s\n", i + 1, str(violation, "component"),
-                      str(violation, "instance"), str(violation, "rule"),
-                      str(violation, "message"));
+        if (previous && same_advice(previous, violation)) {
+            ek_buf_printf(out, "%s%s", alike++ ? ", " : "   also: ", str(violation, "instance"));
+            continue;
+        }
+        if (alike)
+            ek_buf_puts(out, "\n");
+        alike = 0;
+        ek_buf_printf(out, "%s%zu. [%s] %s\n", number ? "" : "\nVIOLATIONS\n", number + 1,
+                      str(violation, "rule"), str(violation, "message"));
         if (*str(violation, "remedy"))
             ek_buf_printf(out, "   -> %s\n", str(violation, "remedy"));
+        previous = violation;
+        number++;
     }
+    if (alike)
+        ek_buf_puts(out, "\n");
+}
+
+/* The last line of a list that is shown in part. */
+static void write_more(yyjson_val *differences, const char *total_key, size_t shown,
+                       struct ek_buf *out)
+{
+    uint64_t total = yyjson_get_uint(yyjson_obj_get(differences, total_key));
+    if (shown > 0 && total > shown)
+        ek_buf_printf(out, "... and %llu more (see -o yaml)\n",
+                      (unsigned long long)(total - shown));
 }
 
 static void write_discovery(yyjson_val *differences, bool color, struct ek_buf *out)
@@ -214,6 +271,8 @@ static void write_discovery(yyjson_val *differences, bool color, struct ek_buf *
 
     yyjson_arr_foreach(yyjson_obj_get(differences, "discovery"), i, n, row)
     {
+        if (i == ROWS_MAX)
+            break;
         EK_AUTO(ek_buf) served;
         EK_AUTO(ek_buf) missing;
         char all[64];
@@ -231,6 +290,7 @@ static void write_discovery(yyjson_val *differences, bool color, struct ek_buf *
         ek_table_row(table, cells);
     }
     write_table(out, "RESOURCES THAT ONLY SOME API SERVERS SERVE", table, color);
+    write_more(differences, "discoveryTotal", ek_table_size(table), out);
 }
 
 static void write_gates(yyjson_val *differences, bool color, struct ek_buf *out)
@@ -245,6 +305,8 @@ static void write_gates(yyjson_val *differences, bool color, struct ek_buf *out)
 
     yyjson_arr_foreach(yyjson_obj_get(differences, "featureGates"), i, n, row)
     {
+        if (i == ROWS_MAX)
+            break;
         struct ek_buf cells[3];
         const char *texts[4] = {str(row, "name")};
         for (size_t k = 0; k < 3; k++) {
@@ -258,6 +320,7 @@ static void write_gates(yyjson_val *differences, bool color, struct ek_buf *out)
             ek_buf_done(&cells[k]);
     }
     write_table(out, "FEATURE GATES THAT DIFFER", table, color);
+    write_more(differences, "featureGatesTotal", ek_table_size(table), out);
 }
 
 static void write_problems(yyjson_val *status, struct ek_buf *out)
@@ -272,19 +335,6 @@ static void write_problems(yyjson_val *status, struct ek_buf *out)
     }
 }
 
-static bool has_assumed(yyjson_val *list)
-{
-    yyjson_val *row;
-    size_t i, n;
-
-    yyjson_arr_foreach(list, i, n, row)
-    {
-        if (yyjson_obj_get(row, "assumed"))
-            return true;
-    }
-    return false;
-}
-
 static void write_people(yyjson_val *status, bool color, struct ek_buf *out)
 {
     yyjson_val *summary = yyjson_obj_get(status, "summary");
@@ -295,16 +345,15 @@ static void write_people(yyjson_val *status, bool color, struct ek_buf *out)
                   or_dash(str(summary, "versions")),
                   (int)yyjson_get_int(yyjson_obj_get(summary, "violations")),
                   (int)yyjson_get_int(yyjson_obj_get(summary, "unknown")));
-    write_conditions(status, color, out);
     write_violations(status, out);
-    write_peers(status, color, out);
-    write_components(status, color, out);
+    bool assumed = write_peers(status, color, out);
+    assumed |= write_components(status, color, out);
     write_nodes(status, color, out);
     write_discovery(differences, color, out);
     write_gates(differences, color, out);
     write_problems(status, out);
-    if (has_assumed(yyjson_obj_get(status, "peers")) ||
-        has_assumed(yyjson_obj_get(status, "components")))
+    write_conditions(status, color, out);
+    if (assumed)
         ek_buf_puts(out, "\n* assumed, not observed\n");
 }
 
