@@ -9,11 +9,28 @@
 #include "api/time.h"
 #include "informers/client-internal.h"
 
-static bool is_reset(CURLcode result)
+static bool mentions(const struct ek_call *call, const char *words)
 {
-    return result == CURLE_RECV_ERROR || result == CURLE_SEND_ERROR ||
-           result == CURLE_GOT_NOTHING || result == CURLE_PARTIAL_FILE || result == CURLE_HTTP2 ||
-           result == CURLE_HTTP2_STREAM;
+    return strcasestr(call->answer.curl_text, words) != NULL;
+}
+
+/* True when the connection was lost, as against refused or answered with nonsense. */
+static bool is_reset(const struct ek_call *call, CURLcode result)
+{
+    switch (result) {
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        return true;
+    case CURLE_SSL_CONNECT_ERROR: /* in the middle of the handshake */
+        return mentions(call, "reset by peer") || mentions(call, "SSL_ERROR_SYSCALL") ||
+               mentions(call, "unexpected eof");
+    default:
+        return false;
+    }
 }
 
 static struct next_step retry_in(const struct ek_call *call, int64_t wait_ms)
@@ -39,7 +56,7 @@ struct next_step answer_next_step__(const struct ek_call *call, CURLcode result)
         return (struct next_step){STEP_FINISH, 0};
     if (result == CURLE_OK && (status == 429 || status / 100 == 5) && answer->retry_after_ms >= 0)
         return retry_in(call, answer->retry_after_ms);
-    if (is_reset(result) && !strcmp(call->request.method, "GET") && !answer->got_body &&
+    if (is_reset(call, result) && !strcmp(call->request.method, "GET") && !answer->got_body &&
         !call->reset_retried)
         return retry_in(call, 0);
     return (struct next_step){STEP_FINISH, 0};
@@ -217,11 +234,6 @@ static int verify_error(const struct ek_call *call, const char *what, struct ek_
     }
 }
 
-static bool mentions(const struct ek_call *call, const char *words)
-{
-    return strcasestr(call->answer.curl_text, words) != NULL;
-}
-
 /* libcurl's own words, one line. */
 static const char *curl_words(const struct ek_call *call, CURLcode result, char *out, size_t size)
 {
@@ -273,17 +285,20 @@ static int connect_error(const struct ek_call *call, CURLcode result, const char
 static int timeout_error(const struct ek_call *call, const char *what, struct ek_err *err)
 {
     char limit[EK_TIME_SIZE] = "its time";
-    curl_off_t connected = 0;
+    curl_off_t ready = 0;
 
     if (call->request.timeout_ms > 0 && call->request.timeout_ms < 1000)
         snprintf(limit, sizeof limit, "%d ms", (int)call->request.timeout_ms);
     else if (call->request.timeout_ms > 0)
         ek_duration_human(call->request.timeout_ms, limit);
-    curl_easy_getinfo(call->easy, CURLINFO_CONNECT_TIME_T, &connected);
+    curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &ready);
     if (call->answer.status)
         return ek_err_set(err, EK_E_TIMEOUT, "%s: the answer did not end within %s", what, limit);
-    if (connected)
+    if (ready)
         return ek_err_set(err, EK_E_TIMEOUT, "%s: connected, but no answer within %s", what, limit);
+    if (call->answer.note)
+        return ek_err_set(err, EK_E_TIMEOUT, "%s: connected, but no TLS handshake within %s", what,
+                          limit);
     return ek_err_set(err, EK_E_TIMEOUT,
                       "%s: no connection within %s; is the address reachable from here?", what,
                       limit);
@@ -309,7 +324,7 @@ static int transport_error(const struct ek_call *call, CURLcode result, struct e
     char what[400], words[200];
 
     describe(call, what, sizeof what);
-    if (is_reset(result))
+    if (is_reset(call, result))
         return reset_error(call, result, what, err);
     switch (result) {
     case CURLE_OPERATION_TIMEDOUT:

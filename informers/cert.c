@@ -88,13 +88,13 @@ CURLcode cert_on_ssl_ctx__(CURL *easy, void *ssl_ctx, void *ctx)
 
     (void)easy;
     pthread_once(&once, make_index);
-    if (call->client->config->insecure_skip_tls_verify)
-        return CURLE_OK;
     tls_note_unref__(call->answer.note);
     call->answer.note = ek_xalloc(sizeof *call->answer.note);
     call->answer.note->refs = 1;
     if (SSL_CTX_set_ex_data(ssl_ctx, note_index, call->answer.note))
         call->answer.note->refs++;
+    if (call->client->config->insecure_skip_tls_verify)
+        return CURLE_OK;
     if (roots) {
         /* libcurl would also trust the distribution's directory of authorities, which is more
          * than a cluster's CA allows. */

@@ -8,6 +8,10 @@
 /* Idle connections that a pool keeps open. */
 #define IDLE_CONNECTIONS_MAX 64L
 
+/* Connections to one address. With HTTP/2 one is enough for a hundred streams, but libcurl opens
+ * one per transfer beyond that; without HTTP/2 each watch holds one. */
+#define HOST_CONNECTIONS_MAX 32L
+
 struct watched_socket {
     uv_poll_t poll;
     struct ek_http *http;
@@ -177,6 +181,7 @@ struct ek_http *ek_http_new(uv_loop_t *loop, const struct ek_http_hooks *hooks)
     curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
     curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
     curl_multi_setopt(http->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(http->multi, CURLMOPT_MAX_HOST_CONNECTIONS, HOST_CONNECTIONS_MAX);
     curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS_MAX);
     return http;
 }

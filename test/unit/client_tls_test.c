@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The API client over TLS: who is trusted, who is told, and what is said when it fails. */
+#include <arpa/inet.h>
 #include <check.h>
 #include <openssl/pem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -307,6 +308,54 @@ START_TEST(an_environment_proxy_is_left_alone)
 }
 END_TEST
 
+/* A server that accepts and says nothing, and one that breaks the handshake off. */
+static const struct {
+    const char *name;
+    bool answers;
+    int code;
+    const char *message;
+} mutes[] = {
+    {"silent", false, EK_E_TIMEOUT, "connected, but no TLS handshake within 200 ms"},
+    {"another protocol", true, EK_E_TLS, "does not speak TLS"},
+};
+
+START_TEST(servers_without_tls)
+{
+    struct testpki_cert authority = testpki_authority("a");
+    EK_AUTOPTR(ek_client_config, ek_client_config_free) *config = ek_client_config_new();
+    struct clientbench bench;
+    struct outcome out;
+    struct sockaddr_in addr = {.sin_family = AF_INET};
+    socklen_t len = sizeof addr;
+    const char *name = mutes[_i].name;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), fd = -1;
+
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, sizeof addr), 0);
+    ck_assert_int_eq(listen(listener, 5), 0);
+    getsockname(listener, (struct sockaddr *)&addr, &len);
+    config->server = ek_xasprintf("https://127.0.0.1:%d", ntohs(addr.sin_port));
+    config->ca_data = ek_xstrdup(authority.cert);
+    clientbench_start(&bench, config);
+    clientbench_send(&bench, &(struct ek_request){.path = "/version", .timeout_ms = 200}, &out);
+    while (mutes[_i].answers && fd < 0) {
+        uv_run(&bench.loop, UV_RUN_NOWAIT);
+        fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+        if (fd >= 0)
+            ck_assert_int_eq(write(fd, "SSH-2.0-OpenSSH_9.2\r\n", 21), 21);
+    }
+    clientbench_run_until(&bench, &out.n_done);
+    ck_assert_msg(out.err.code == mutes[_i].code, "%s: %d %s", name, out.err.code, out.err.message);
+    ck_assert_msg(strstr(out.err.message, mutes[_i].message), "%s: %s", name, out.err.message);
+    outcome_done(&out);
+    clientbench_stop(&bench);
+    close(listener);
+    if (fd >= 0)
+        close(fd);
+    testpki_done(&authority);
+}
+END_TEST
+
 START_TEST(many_at_once_and_a_close)
 {
     enum { N = 40 };
@@ -457,6 +506,7 @@ int main(void)
     tcase_add_test(tcase, peers_are_not_mixed_up);
     tcase_add_test(tcase, a_proxy_is_not_used_for_peers);
     tcase_add_test(tcase, an_environment_proxy_is_left_alone);
+    tcase_add_loop_test(tcase, servers_without_tls, 0, (int)EK_ARRAY_SIZE(mutes));
     tcase_add_test(tcase, many_at_once_and_a_close);
     tcase_add_loop_test(tcase, closing_in_the_middle_of_handshakes, 0, 12);
     tcase_add_loop_test(tcase, a_configuration_that_cannot_work, 0, (int)EK_ARRAY_SIZE(births));
