@@ -10,7 +10,7 @@
  *         [holder=none] [renew=TEXT]
  *   slice IP.. [port=6443] [ready=false|nil] [node=NODE] [type=IPv6] [ns=NS] [service=NAME]
  *   node NAME [ip=IP,..] [hostname=HOST] [kubelet=VERSION]
- *   pod COMPONENT NODE [ip=IP] [image=IMAGE] [args=A,..] [static=false] [hostnet=false]
+ *   pod COMPONENT NODE [ip=IP] [image=IMAGE] [args=A,..] [static=false|owner] [hostnet=false]
  *         [phase=PHASE] [name=NAME] [label=component|k8s-app|none]
  *   candidate HOST of=COMPONENT [uuid=U] [bv=1.36.2] [ev=1.36.0] [created=600] [renewed=60]
  *         [pinged=SECONDS]

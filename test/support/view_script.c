@@ -148,11 +148,13 @@ static void do_pod(const struct line *line, struct ek_buf *out)
         ek_buf_puts(out, "'tier':'control-plane'");
     else
         ek_buf_printf(out, "'%s':'%s'", label, component);
-    ek_buf_puts(out, "},'annotations':{");
-    if (!has(line, "static", "false"))
-        ek_buf_puts(out, "'kubernetes.io/config.mirror':'x'");
+    ek_buf_puts(out, "}");
+    if (has(line, "static", "owner"))
+        ek_buf_puts(out, ",'ownerReferences':[{'kind':'Node','name':'n'}]");
+    else if (!has(line, "static", "false"))
+        ek_buf_puts(out, ",'annotations':{'kubernetes.io/config.mirror':'x'}");
     ek_buf_printf(out,
-                  "}},'spec':{'nodeName':'%s','hostNetwork':%s,'containers':[{'name':'%s',"
+                  "},'spec':{'nodeName':'%s','hostNetwork':%s,'containers':[{'name':'%s',"
                   "'image':'%s','command':",
                   node, opt(line, "hostnet", "true"), component, opt(line, "image", image));
     put_list(out, opt(line, "args", ""), "", "");

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/buf.h"
+#include "reconcilers/skew/tally.h"
 #include "test/support/view_fixture.h"
 
 #define ARENA_LIMIT ((size_t)64 * 1024 * 1024)
@@ -412,14 +413,46 @@ START_TEST(long_versions)
     EK_AUTO(ek_buf) line;
 
     ek_buf_init(&line, 4096);
-    ek_buf_puts(&line, "node n1 kubelet=v1.36.2-");
+    ek_buf_puts(&line, "node n1 kubelet=v1.36.2-x");
     for (int i = 0; i < 200; i++)
         ek_buf_puts(&line, "\u20ac");
     ek_view_fixture_script(fx, ek_buf_str(&line));
     ek_skew_facts_collect(ek_view_fixture_view(fx), arena, &facts, &targets, &n_targets);
     ck_assert_uint_eq(facts.n_groups, 1);
-    ck_assert_uint_eq(strlen(facts.groups[0].version), 8 + 120);
+    ck_assert_uint_eq(strlen(facts.groups[0].version), 9 + 117);
     ck_assert_uint_eq(facts.groups[0].versions.binary.minor, 36);
+    ek_arena_free(arena);
+}
+END_TEST
+
+/* Many keys stay apart; names are the first ones, whatever order they come in. */
+START_TEST(tallies)
+{
+    struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
+    struct ek_tally tally;
+
+    ek_tally_init(&tally, arena, 2000);
+    for (int i = 0; i < 2000; i++)
+        ek_tally_add(&tally, ek_arena_printf(arena, "key-%d", i % 1000),
+                     ek_arena_printf(arena, "name-%04d", 9999 - i));
+    ck_assert_uint_eq(tally.n, 1000);
+    for (size_t i = 0; i < tally.n; i++)
+        ck_assert_uint_eq(tally.entries[i].count, 2);
+    ck_assert_str_eq(tally.entries[0].names[0], "name-8999");
+    ck_assert_str_eq(tally.entries[0].names[1], "name-9999");
+
+    struct ek_tally one;
+    ek_tally_init(&one, arena, 5);
+    for (const char *const *name = (const char *const[]){"c", "e", "a", "d", "b", NULL}; *name;
+         name++)
+        ek_tally_add(&one, "key", *name);
+    ck_assert_uint_eq(one.entries[0].n_names, 3);
+    ck_assert_str_eq(one.entries[0].names[0], "a");
+    ck_assert_str_eq(one.entries[0].names[1], "b");
+    ck_assert_str_eq(one.entries[0].names[2], "c");
+    ek_tally_fold(&tally, "key-0", &one.entries[0]);
+    ck_assert_uint_eq(tally.entries[0].count, 7);
+    ck_assert_str_eq(tally.entries[0].names[2], "c");
     ek_arena_free(arena);
 }
 END_TEST
@@ -646,6 +679,7 @@ int main(void)
     tcase_add_loop_test(tc, node_row, 0, (int)EK_ARRAY_SIZE(nodes));
     tcase_add_test(tc, groups_are_bounded);
     tcase_add_test(tc, long_versions);
+    tcase_add_test(tc, tallies);
     tcase_add_test(tc, ages);
     tcase_add_test(tc, targets_are_bounded_and_api_servers_come_first);
     tcase_add_test(tc, order_does_not_matter);

@@ -88,6 +88,8 @@ static const struct {
      "lease cp-a\nlease cp-b\nslice 10.0.0.1\npod kube-apiserver cp-a ip=10.0.0.1\n"
      "pod kube-apiserver cp-b ip=10.0.0.2 args=--secure-port=7443",
      "cp-a 10.0.0.1:6443 EndpointSlice Pod lease ready\ncp-b 10.0.0.2:7443 Pod Pod lease\n", ""},
+    {"a static pod is also told by its owner", "pod kube-apiserver cp-a ip=10.0.0.1 static=owner",
+     "cp-a 10.0.0.1:6443 Pod -\n", ""},
     {"a pod's port may be hidden: its IP is enough",
      "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2 port=7443\npod kube-apiserver cp-a "
      "ip=10.0.0.1",
@@ -132,6 +134,13 @@ static const struct {
      "probe 10.0.0.2:6443 cert=kubernetes",
      "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n"
      "10.0.0.2:6443 10.0.0.2:6443 EndpointSlice - ready\n",
+     "could not be matched"},
+    {"a certificate with another's address tells nobody apart either",
+     "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2 10.0.0.3\n"
+     "probe 10.0.0.1:6443 cert=cp-a,10.0.0.1,10.0.0.2",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready cert\n"
+     "10.0.0.2:6443 10.0.0.2:6443 EndpointSlice - ready\n"
+     "10.0.0.3:6443 10.0.0.3:6443 EndpointSlice - ready\n",
      "could not be matched"},
     {"one left over on each side",
      "lease cp-a claim=10.0.0.1:6443\nlease cp-b\nslice 10.0.0.1 10.0.0.2",
@@ -181,6 +190,11 @@ static const struct {
      "lease old claim=10.0.0.1:6443 age=300\nlease new\nslice 10.0.0.1",
      "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\nold - - - lease stale\n",
      "1 identity lease (new) and 1 address"},
+    {"a stale lease's address is not left over",
+     "lease old claim=10.0.0.1:6443 age=300\nlease new\nslice 10.0.0.1 10.0.0.2",
+     "new 10.0.0.2:6443 EndpointSlice Elimination lease ready\n"
+     "old 10.0.0.1:6443 EndpointSlice Annotation lease stale ready\n",
+     ""},
     {"a clock that is ahead", "lease cp-a claim=10.0.0.1:6443 age=-30\nslice 10.0.0.1",
      "cp-a 10.0.0.1:6443 EndpointSlice Annotation lease ready\n", ""},
     {"1.26", "lease cp-a form=1.26\nslice 10.0.0.1",
