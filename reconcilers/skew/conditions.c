@@ -188,12 +188,14 @@ static struct culprits gather(const struct ek_skew_report *r, struct ek_arena *a
 static struct ek_skew_cond skew_supported(struct ek_skew_report *r, struct ek_arena *arena)
 {
     const struct ek_bounds *b = &r->judgement.bounds;
-    if (r->judgement.n_violations > 0)
+    if (r->judgement.n_violations > r->n_young)
         return skew_broken(r, arena);
     struct culprits c = gather(r, arena, EK_VERDICT_UNKNOWN);
     if (c.n > 0)
         return cond(arena, EK_COND_UNKNOWN, "VersionsUnknown", "not every version is known: %s",
                     culprits_text(&c));
+    if (r->judgement.n_violations > 0)
+        return skew_broken(r, arena);
     c = gather(r, arena, EK_VERDICT_AT_LIMIT);
     if (c.n > 0)
         return cond(arena, EK_COND_TRUE, "AtLimit", "%s", culprits_text(&c));

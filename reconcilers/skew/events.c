@@ -178,12 +178,15 @@ void ek_skew_events(const struct ek_skew_report *report, struct ek_arena *arena,
     struct events e = {.report = report, .arena = arena};
     e.list = ek_arena_alloc(arena, EK_SKEW_EVENTS_MAX * sizeof(*e.list));
     tell_spec(&e);
+    size_t before_skew = e.n;
     tell_skew(&e);
+    bool skew_told = e.n > before_skew;
     tell_condition(&e, EK_SKEW_COND_DISCOVERY_CONSISTENT, report->differences.discovery.drift,
                    "DiscoveryDiffers", "DiscoveryConsistent");
     tell_condition(&e, EK_SKEW_COND_FEATURE_GATES_CONSISTENT, report->differences.gates.drift,
                    "FeatureGatesDiffer", "FeatureGatesConsistent");
-    if (before(&e, EK_SKEW_COND_NEXT_VERSION_SAFE) != EK_COND_UNKNOWN)
+    /* What breaks a rule mostly blocks the next version too: one of the two is enough. */
+    if (!skew_told && before(&e, EK_SKEW_COND_NEXT_VERSION_SAFE) != EK_COND_UNKNOWN)
         tell_condition(&e, EK_SKEW_COND_NEXT_VERSION_SAFE, false, "NextVersionBlocked",
                        "NextVersionSafe");
     tell_peers(&e);

@@ -102,7 +102,7 @@ static void add_peer(struct ek_test_facts *t, const struct line *l)
         .server_id = or_empty(value(l, "lease")),
         .address = or_empty(value(l, "address")),
         .address_source = value(l, "address") ? "EndpointSlice" : "",
-        .tied_by = "",
+        .tied_by = or_empty(value(l, "tied")),
         .lease_age_ms = value(l, "lease") ? 5000 : -1,
         .lease_stale = flag(l, "stale"),
         .live = !flag(l, "dead"),
@@ -133,6 +133,7 @@ static void add_instance(struct ek_test_facts *t, const struct line *l)
         .versions =
             versions(t, l->words[3], source ? EK_SOURCE_POD_IMAGE : EK_SOURCE_LEASE_CANDIDATE),
     };
+    fact->versions.assumed_emulation = fact->versions.assumed_min_compat = flag(l, "assumed");
     if (value(l, "reason"))
         fact->versions.unknown_reason = value(l, "reason");
 }
