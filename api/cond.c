@@ -70,6 +70,8 @@ yyjson_val *ek_cond_find(yyjson_val *conditions, const char *type)
     yyjson_val *cond;
     size_t i, n;
 
+    if (!yyjson_is_arr(conditions))
+        return NULL;
     yyjson_arr_foreach(conditions, i, n, cond)
     {
         if (yyjson_equals_str(yyjson_obj_get(cond, "type"), type))

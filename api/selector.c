@@ -251,7 +251,9 @@ static int add_labels(struct ek_selector *selector, yyjson_val *labels, struct e
     size_t i, n;
     char quoted[EK_QUOTE_SIZE];
 
-    if (labels && !yyjson_is_null(labels) && !yyjson_is_obj(labels))
+    if (!labels || yyjson_is_null(labels))
+        return 0;
+    if (!yyjson_is_obj(labels))
         return ek_err_set(err, EK_E_INVAL, "matchLabels: must be an object of strings");
     yyjson_obj_foreach(labels, i, n, key, value)
     {
@@ -312,6 +314,8 @@ static int add_expression(struct ek_selector *selector, yyjson_val *expression, 
     struct ek_requirement *r = ek_selector_add__(selector, str_of(key), op, err);
     if (!r)
         return EK_E_INVAL;
+    if (!takes_values)
+        return 0;
     yyjson_arr_foreach(values, i, n, value)
     {
         if (!yyjson_is_str(value))
@@ -328,7 +332,9 @@ static int add_expressions(struct ek_selector *selector, yyjson_val *list, struc
     yyjson_val *expression;
     size_t i, n;
 
-    if (list && !yyjson_is_null(list) && !yyjson_is_arr(list))
+    if (!list || yyjson_is_null(list))
+        return 0;
+    if (!yyjson_is_arr(list))
         return ek_err_set(err, EK_E_INVAL, "matchExpressions: must be a list");
     yyjson_arr_foreach(list, i, n, expression)
     {

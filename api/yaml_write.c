@@ -114,6 +114,14 @@ static bool write_sequence(struct writer *w, yyjson_val *list, size_t depth)
     return emit(w, yaml_sequence_end_event_initialize(&event), &event);
 }
 
+/* A plain "<<" means itself as a value, but would merge as a key. */
+static bool write_key(struct writer *w, yyjson_val *key)
+{
+    if (yyjson_equals_str(key, "<<"))
+        return emit_scalar(w, EK_STR("<<"), YAML_DOUBLE_QUOTED_SCALAR_STYLE);
+    return write_scalar(w, key);
+}
+
 static bool write_mapping(struct writer *w, yyjson_val *object, size_t depth)
 {
     yaml_event_t event;
@@ -126,7 +134,7 @@ static bool write_mapping(struct writer *w, yyjson_val *object, size_t depth)
         return false;
     yyjson_obj_foreach(object, i, n, key, value)
     {
-        if (!write_scalar(w, key) || !write_value(w, value, depth))
+        if (!write_key(w, key) || !write_value(w, value, depth))
             return false;
     }
     return emit(w, yaml_mapping_end_event_initialize(&event), &event);

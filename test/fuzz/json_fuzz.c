@@ -53,11 +53,14 @@ static void check_yaml(yyjson_val *root)
 {
     EK_AUTO(ek_buf) text;
     yyjson_doc *again = NULL;
+    struct ek_err err = {0};
 
     ek_buf_init(&text, OUT_MAX);
     require(ek_yaml_write(&text, root, NULL) == 0);
-    if (ek_yaml_parse(text.data, text.len, OUT_MAX, &again, NULL) == 0)
+    if (ek_yaml_parse(text.data, text.len, OUT_MAX, &again, &err) == 0)
         require(ek_json_equal(root, yyjson_doc_get_root(again)));
+    else
+        require(strstr(err.message, "occurs twice") != NULL);
     yyjson_doc_free(again);
 }
 

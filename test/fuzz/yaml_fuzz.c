@@ -36,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     int rc = ek_yaml_parse_all((const char *)data, size, IN_MAX, &doc, &err);
     require(rc == err.code && (rc == 0) == (doc != NULL) && (rc == 0) == !err.message[0]);
+    if (rc)
+        return 0;
     yyjson_val *document;
     size_t i, n;
     yyjson_arr_foreach(yyjson_doc_get_root(doc), i, n, document)

@@ -253,7 +253,8 @@ static const struct {
     {"letters", "\"\xc3\xa4\"", "\xc3\xa4\n"},
     {"lines", "{\"a\":\"x\\ny\\n\",\"b\":\"x\\n  y\"}", "a: |\n  x\n  y\nb: |-\n  x\n    y\n"},
     {"blank before a line's end", "{\"a\":\"x \\ny\"}", "a: \"x \\ny\"\n"},
-    {"keys", "{\"true\":1,\"1\":2,\"\":3,\"a b\":4}", "\"true\": 1\n\"1\": 2\n\"\": 3\na b: 4\n"},
+    {"keys", "{\"true\":1,\"1\":2,\"\":3,\"a b\":4,\"<<\":5}",
+     "\"true\": 1\n\"1\": 2\n\"\": 3\na b: 4\n\"<<\": 5\n"},
     {"long text",
      "{\"message\":\"one two three four five six seven eight nine ten eleven twelve thirteen "
      "fourteen fifteen\"}",
