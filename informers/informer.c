@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "informers/informer.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "informers/framer.h"
+#include "informers/reflector.h"
 
 #define FRAME_MAX     ((size_t)16 << 20)  /* etcd refuses objects far smaller than this */
 #define LIST_BODY_MAX ((size_t)256 << 20) /* a list in one piece: relists go without limit */

@@ -12,10 +12,10 @@
 #define INFORMERS_INFORMER_H
 
 #include "informers/client.h"
-#include "informers/reflector.h"
 #include "informers/store.h"
 
 struct ek_informer;
+struct ek_reflector_config; /* informers/reflector.h */
 
 /* What is watched; strings are copied. */
 struct ek_resource {

@@ -12,6 +12,7 @@
 
 #include "informers/informer.h"
 #include "informers/kubeconfig.h"
+#include "informers/reflector.h"
 #include "test/support/testserver.h"
 
 #define GUARD_MS  20000 /* a test that takes this long has failed */
@@ -20,7 +21,7 @@
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define META(n, v)                                                                                 \
     "\"metadata\":{\"namespace\":\"kube-system\",\"name\":\"" n "\",\"resourceVersion\":\"" v "\"" \
-                                                                                              "}"
+    "}"
 #define OBJECT(n, v)   "{" META(n, v) "}"
 #define EVENT(t, n, v) "{\"type\":\"" t "\",\"object\":{\"kind\":\"Lease\"," META(n, v) "}}\n"
 #define BOOKMARK(v)                                                                                \

@@ -81,8 +81,8 @@ static struct ek_err make_err(char **words)
             err.code = codes[i].code;
     ck_assert_msg(err.code != 0, "unknown error %s", words[0]);
     const char *http = arg(words, "http"), *after = arg(words, "retry-after");
-    err.http_status = http ? atoi(http) : 0;
-    err.retry_after_ms = after ? atoi(after) : 0;
+    err.http_status = http ? (int)strtol(http, NULL, 10) : 0;
+    err.retry_after_ms = after ? (int)strtol(after, NULL, 10) : 0;
     snprintf(err.message, sizeof err.message, "%s",
              arg(words, "too-large") ? "Timeout: Too large resource version: 9, current: 1" : "x");
     return err;
@@ -227,9 +227,9 @@ static void run_event(struct script *script, char **words)
         {"start", EK_EVENT_START},     {"stop", EK_EVENT_STOP},     {"timer", EK_EVENT_TIMER},
         {"open", EK_EVENT_WATCH_OPEN}, {"eof", EK_EVENT_WATCH_EOF},
     };
-    if (**words == '+')
-        script->now_ms += atoi(*words++ + 1);
-    const char *name = *words++;
+    if (*words && **words == '+')
+        script->now_ms += (int)strtol(*words++ + 1, NULL, 10);
+    const char *name = *words ? *words++ : "";
     for (size_t i = 0; i < EK_ARRAY_SIZE(plain); i++) {
         if (!strcmp(name, plain[i].name)) {
             step(script, &(struct ek_reflector_event){.kind = plain[i].kind});
@@ -266,9 +266,9 @@ static struct ek_reflector *make_reflector(char **words)
     config.seed = 1;
     config.streaming = !(value = arg(words, "streaming")) || *value == '1';
     config.optional = (value = arg(words, "optional")) && *value == '1';
-    config.backoff.jitter = (value = arg(words, "jitter")) ? atof(value) : 0;
+    config.backoff.jitter = (value = arg(words, "jitter")) ? strtod(value, NULL) : 0;
     if ((value = arg(words, "max-objects")))
-        config.max_objects = (size_t)atoi(value);
+        config.max_objects = (size_t)strtol(value, NULL, 10);
     return ek_reflector_new(&config, 0);
 }
 

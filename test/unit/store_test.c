@@ -266,6 +266,20 @@ static void model_note(void *ctx, enum ek_store_change change, const struct ek_o
         ck_assert_str_eq(ek_obj_uid(old), ek_obj_uid(obj));
 }
 
+static void check_group(const struct model *model, const struct ek_store *store, int group)
+{
+    char value[4] = {'g', (char)('0' + group)};
+    struct ek_buf want;
+
+    ek_buf_init(&want, 4096);
+    for (int i = 0; i < NAMES; i++)
+        if (model->rv[i][0] && !strcmp(model->group[i], value))
+            ek_buf_printf(&want, "%c ", 'a' + i);
+    EK_AUTOFREE char *got = keys_by_index(store, value);
+    ck_assert_str_eq(got, ek_buf_str(&want));
+    ek_buf_done(&want);
+}
+
 static void model_check(const struct model *model, const struct ek_store *store)
 {
     struct ek_buf all;
@@ -273,17 +287,6 @@ static void model_check(const struct model *model, const struct ek_store *store)
     struct ek_obj **items = ek_store_snapshot(store, &n);
 
     ek_buf_init(&all, 4096);
-    for (int g = 0; g < GROUPS; g++) {
-        struct ek_buf want;
-        char value[4] = {'g', (char)('0' + g)};
-        ek_buf_init(&want, 4096);
-        for (int i = 0; i < NAMES; i++)
-            if (model->rv[i][0] && !strcmp(model->group[i], value))
-                ek_buf_printf(&want, "%c ", 'a' + i);
-        EK_AUTOFREE char *got = keys_by_index(store, value);
-        ck_assert_str_eq(got, ek_buf_str(&want));
-        ek_buf_done(&want);
-    }
     for (int i = 0; i < NAMES; i++) {
         char key[2] = {(char)('a' + i)};
         const struct ek_obj *obj = ek_store_get(store, key);
@@ -294,6 +297,8 @@ static void model_check(const struct model *model, const struct ek_store *store)
     }
     EK_AUTOFREE char *keys = keys_of(items, n);
     ck_assert_str_eq(keys, ek_buf_str(&all));
+    for (int group = 0; group < GROUPS; group++)
+        check_group(model, store, group);
     ek_buf_done(&all);
 }
 
