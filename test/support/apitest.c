@@ -71,16 +71,28 @@ static void on_late(uv_timer_t *timer)
     ck_abort_msg("nothing for ten seconds; %zu of %zu exchanges, %s", t->done, t->n, t->problem);
 }
 
-void apitest_run_until(struct apitest *test, const unsigned *flag)
+/* Before the loop waits, and after everything that was due has run. */
+static void on_prepare(uv_prepare_t *prepare)
+{
+    const unsigned *flag = prepare->data;
+    if (*flag)
+        uv_stop(prepare->loop);
+}
+
+void apitest_run_until(struct apitest *test, unsigned *flag)
 {
     uv_timer_t timer;
+    uv_prepare_t prepare;
 
     uv_timer_init(&test->loop, &timer);
     timer.data = test;
     uv_timer_start(&timer, on_late, 10000, 0);
-    while (!*flag)
-        uv_run(&test->loop, UV_RUN_ONCE);
+    uv_prepare_init(&test->loop, &prepare);
+    prepare.data = flag;
+    uv_prepare_start(&prepare, on_prepare);
+    uv_run(&test->loop, UV_RUN_DEFAULT);
     uv_close((uv_handle_t *)&timer, NULL);
+    uv_close((uv_handle_t *)&prepare, NULL);
     uv_run(&test->loop, UV_RUN_NOWAIT);
 }
 

@@ -37,7 +37,7 @@ struct apitest {
 void apitest_init(struct apitest *test, const struct apitest_exchange *script, size_t n);
 
 /* Runs the loop until *flag is not 0; fails the test after ten seconds. */
-void apitest_run_until(struct apitest *test, const unsigned *flag);
+void apitest_run_until(struct apitest *test, unsigned *flag);
 
 /* Closes everything and fails the test unless the whole script was played, without a problem. */
 void apitest_done(struct apitest *test);
