@@ -152,7 +152,7 @@ static struct ek_judged judge_instance(struct judge *j, const struct ek_instance
     if (instance->stale)
         return judged(EK_VERDICT_NOT_JUDGED, EK_RULE_NONE,
                       instance->stale_reason[0] ? instance->stale_reason : "Stale",
-                      (struct ek_said){"no sign of life: it does not count", ""});
+                      ek_judge_text_stale(instance->stale_reason));
     if (ek_skew_ignored(j->spec, instance->component))
         return ignored();
     return judge_component(j, instance->component, instance->name,

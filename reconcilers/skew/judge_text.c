@@ -218,6 +218,20 @@ struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_
         "upgrade the older of the two"};
 }
 
+struct ek_said ek_judge_text_stale(const char *reason)
+{
+    static const char *const texts[][2] = {
+        {"PingUnanswered", "does not count: it did not answer the election's ping"},
+        {"Expired", "does not count: its lease has expired"},
+        {"Superseded", "does not count: a newer instance has taken its place"},
+        {"NotRunning", "does not count: its pod is not running"},
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (strcmp(texts[i][0], reason) == 0)
+            return (struct ek_said){texts[i][1], ""};
+    return (struct ek_said){"does not count: no sign of life", ""};
+}
+
 struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component component)
 {
     const char *name = ek_component_name(component);

@@ -52,6 +52,9 @@ struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, s
 /* kube-proxy and kubelet of the same nodes are too far apart. */
 struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_pair *pair);
 
+/* The instance does not count, for a reason of struct ek_instance_fact. */
+struct ek_said ek_judge_text_stale(const char *reason);
+
 /* Nothing of the component was seen. */
 struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component component);
 
