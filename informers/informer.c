@@ -222,9 +222,21 @@ static struct ek_decode_type type_of(const struct ek_informer *informer)
     return (struct ek_decode_type){informer->api_version, informer->resource.kind};
 }
 
+/* A server's message may not say what it is about ("Unauthorized"). */
+static struct ek_err name_path(const struct ek_informer *informer, const char *doing,
+                               const struct ek_err *err)
+{
+    struct ek_err named = *err;
+
+    if (!strstr(named.message, informer->resource.resource))
+        ek_err_prefix(&named, "%s %s", doing, informer->path);
+    return named;
+}
+
 static void list_failed(struct ek_informer *informer, const struct ek_err *err)
 {
-    feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_LIST_FAILED, .err = err});
+    struct ek_err named = name_path(informer, "listing", err);
+    feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_LIST_FAILED, .err = &named});
 }
 
 static void on_list_done(void *ctx, const struct ek_response *resp, const struct ek_err *err)
@@ -240,7 +252,6 @@ static void on_list_done(void *ctx, const struct ek_response *resp, const struct
         return;
     }
     if (ek_decode_list_page(resp->body.p, resp->body.len, &type, &page, &why)) {
-        ek_err_prefix(&why, "listing %s", informer->path);
         list_failed(informer, &why);
         return;
     }
@@ -293,7 +304,7 @@ static int on_watch_data(void *ctx, const char *data, size_t len)
             rc = err.code;
         if (rc < 0 && generation == informer->generation) {
             informer->broken = err;
-            return ek_err_prefix(&informer->broken, "watching %s", informer->path);
+            return rc;
         }
     }
     return generation == informer->generation ? 0 : EK_E_CANCELED;
@@ -301,7 +312,8 @@ static int on_watch_data(void *ctx, const char *data, size_t len)
 
 static void watch_failed(struct ek_informer *informer, const struct ek_err *err)
 {
-    feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_WATCH_FAILED, .err = err});
+    struct ek_err named = name_path(informer, "watching", err);
+    feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_WATCH_FAILED, .err = &named});
 }
 
 static void on_watch_done(void *ctx, const struct ek_response *resp, const struct ek_err *err)
@@ -322,7 +334,6 @@ static void on_watch_done(void *ctx, const struct ek_response *resp, const struc
         watch_failed(informer, err);
     } else if (ek_framer_end(&informer->framer, &why)) {
         why.code = EK_E_NET; /* cut off, not malformed */
-        ek_err_prefix(&why, "watching %s", informer->path);
         watch_failed(informer, &why);
     } else {
         feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_WATCH_EOF});
