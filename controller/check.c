@@ -143,14 +143,20 @@ static int check_recording(const struct options *options)
     return exit_code;
 }
 
+/* Informers must be gone before their client goes. */
+static void on_stopped(void *ctx)
+{
+    struct live *live = ctx;
+    ek_client_close(live->client, NULL, NULL);
+}
+
 static void end(struct live *live)
 {
     if (live->ended)
         return;
     live->ended = true;
     uv_close((uv_handle_t *)&live->deadline, NULL);
-    ek_skew_watch_close(live->watch, NULL, NULL);
-    ek_client_close(live->client, NULL, NULL);
+    ek_skew_watch_close(live->watch, on_stopped, live);
 }
 
 static void look(struct live *live)

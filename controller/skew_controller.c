@@ -48,13 +48,6 @@ static void on_change(void *ctx)
         ek_runner_add_after(c->runner, KEY, 0, SETTLE_MS);
 }
 
-/* resourceVersions are decimal integers of any length (KEP 5504). */
-static bool is_newer(const char *a, const char *b)
-{
-    size_t la = strlen(a), lb = strlen(b);
-    return la != lb ? la > lb : strcmp(a, b) > 0;
-}
-
 static void forget_written(struct ek_skew_controller *c)
 {
     ek_obj_unref(c->written);
@@ -74,10 +67,15 @@ static void on_control_plane(void *ctx, enum ek_store_change change, const struc
 
 static void use_written(struct ek_skew_controller *c, struct ek_skew_view *view)
 {
+    int order = 1;
+
     if (!c->written)
         return;
-    if (!view->control_plane ||
-        is_newer(ek_obj_resource_version(c->written), ek_obj_resource_version(view->control_plane)))
+    if (view->control_plane &&
+        ek_resource_version_compare(ek_obj_resource_version(c->written),
+                                    ek_obj_resource_version(view->control_plane), &order))
+        order = 0; /* not comparable: what the informer has counts */
+    if (order > 0)
         view->control_plane = c->written;
     else
         forget_written(c);

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `evenkeel run`: the controller. Wires the parts to one manager and runs it. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "controller/election.h"
+#include "controller/process_metrics.h"
+#include "controller/run_options.h"
+#include "controller/serving.h"
+#include "controller/skew_controller.h"
+#include "informers/kubeconfig.h"
+
+/* How overdue the lease may be before /healthz fails (controller-runtime's adaptor). */
+#define ELECTION_TOLERANCE_MS 20000
+#define CONTROLLER            "controlplane"
+
+struct process {
+    const struct ek_run_options *options;
+    uv_loop_t loop;
+    struct ek_log *log;
+    struct ek_client_config *config;
+    struct ek_client *client;
+    struct ek_metrics *metrics;
+    struct ek_standard_metrics standard;
+    struct ek_controller_metrics controller_metrics;
+    struct ek_queue_metrics queue_metrics;
+    struct ek_process_metrics *process_metrics;
+    struct ek_queue_config queue_config;
+    uint64_t queue_adds, queue_retries; /* already counted */
+    struct ek_informer_metrics informer_metrics[8];
+    struct ek_serving *serving;
+    struct ek_manager *manager;
+    struct ek_election *election;
+    struct ek_recorder *recorder;
+    struct ek_skew_controller *skew;
+    char identity[EK_ELECTION_NAME_SIZE];
+};
+
+static void on_rest(void *ctx, const char *method, const char *code, const char *host,
+                    double seconds)
+{
+    struct process *p = ctx;
+    ek_standard_metrics_rest(&p->standard, method, code, host, seconds);
+}
+
+/* --- the runner's observer ---------------------------------------------------------------- */
+
+static void on_begin(void *ctx)
+{
+    struct process *p = ctx;
+    ek_controller_metrics_begin(&p->controller_metrics);
+}
+
+static void on_end(void *ctx, enum ek_reconciled result, int64_t duration_ms)
+{
+    struct process *p = ctx;
+    ek_controller_metrics_end(&p->controller_metrics, result, (double)duration_ms / 1000);
+}
+
+static void on_failed(void *ctx, const char *key, const char *id, enum ek_reconciled result,
+                      const struct ek_err *err)
+{
+    struct process *p = ctx;
+    (void)result;
+    ek_log_error_limited(p->log, err, 10, 60000, "Reconciler error", EK_S("controller", CONTROLLER),
+                         EK_S("controllerGroup", "evenkeel.dev"),
+                         EK_S("controllerKind", "ControlPlane"), EK_S("name", key),
+                         EK_S("reconcileID", id));
+}
+
+static void on_queue_get(void *ctx, int priority, int64_t waited_ms)
+{
+    struct process *p = ctx;
+    (void)priority;
+    ek_queue_metrics_got(&p->queue_metrics, (double)waited_ms / 1000);
+}
+
+static void on_queue_done(void *ctx, int64_t worked_ms)
+{
+    struct process *p = ctx;
+    ek_queue_metrics_done(&p->queue_metrics, (double)worked_ms / 1000);
+}
+
+static void put_depth(void *ctx, int priority, size_t depth)
+{
+    struct process *p = ctx;
+    ek_queue_metrics_depth(&p->queue_metrics, priority, depth);
+}
+
+/* --- what is read when somebody scrapes --------------------------------------------------- */
+
+static void collect_queue(struct process *p)
+{
+    struct ek_queue *queue = ek_runner_queue(ek_skew_controller_runner(p->skew));
+    struct ek_queue_stats stats;
+
+    ek_queue_stats(queue, (int64_t)(uv_hrtime() / 1000000), &stats);
+    ek_queue_metrics_depth(&p->queue_metrics, 0, 0);
+    ek_queue_depths(queue, put_depth, p);
+    for (; p->queue_adds < stats.adds; p->queue_adds++)
+        ek_queue_metrics_added(&p->queue_metrics);
+    for (; p->queue_retries < stats.retries; p->queue_retries++)
+        ek_queue_metrics_retried(&p->queue_metrics);
+    ek_queue_metrics_unfinished(&p->queue_metrics, (double)stats.unfinished_ms / 1000,
+                                (double)stats.longest_ms / 1000);
+}
+
+static void collect(void *ctx)
+{
+    struct process *p = ctx;
+    const struct ek_resource *resource;
+    struct ek_informer *informer;
+
+    collect_queue(p);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(p->informer_metrics); i++) {
+        informer = ek_skew_watch_informer(ek_skew_controller_watch(p->skew), i, &resource);
+        if (informer)
+            ek_informer_metrics_store(&p->informer_metrics[i],
+                                      ek_store_resource_version(ek_informer_store(informer)));
+    }
+}
+
+static void init_informer_metrics(struct process *p)
+{
+    const struct ek_resource *r;
+
+    for (size_t i = 0; ek_skew_watch_informer(ek_skew_controller_watch(p->skew), i, &r); i++) {
+        char name[96];
+        snprintf(name, sizeof name, "%s-%s%s", CONTROLLER, r->resource,
+                 r->label_selector && strstr(r->label_selector, "kube-proxy") ? "-proxy" : "");
+        ek_informer_metrics_init(&p->informer_metrics[i], &p->standard, name, r->group, r->version,
+                                 r->resource);
+    }
+}
+
+/* --- leadership --------------------------------------------------------------------------- */
+
+static bool may_write(void *ctx)
+{
+    struct process *p = ctx;
+    return !p->election || ek_election_leads(p->election);
+}
+
+static void on_leading(void *ctx)
+{
+    struct process *p = ctx;
+    ek_log_info(p->log, "Became the leader", EK_S("identity", p->identity));
+    ek_standard_metrics_leader(&p->standard, p->options->election_name, true);
+    ek_skew_controller_poke(p->skew);
+    ek_manager_elected(p->manager);
+}
+
+static void on_left(void *ctx, bool lost)
+{
+    struct process *p = ctx;
+    if (lost)
+        ek_log_error(p->log, NULL, "Leader election lost", EK_S("identity", p->identity));
+    ek_standard_metrics_leader(&p->standard, p->options->election_name, false);
+    ek_manager_election_ended(p->manager, lost);
+}
+
+static void on_new_leader(void *ctx, const char *identity)
+{
+    struct process *p = ctx;
+    ek_log_info(p->log, "New leader", EK_S("leader", identity));
+}
+
+static void on_slowpath(void *ctx)
+{
+    struct process *p = ctx;
+    ek_standard_metrics_slowpath(&p->standard, p->options->election_name);
+}
+
+static void on_election_failed(void *ctx, const struct ek_err *err)
+{
+    struct process *p = ctx;
+    ek_log_error_limited(p->log, err, 5, 60000, "Leader election request failed",
+                         EK_S("lease", p->options->election_name));
+}
+
+static void start_election(void *ctx)
+{
+    struct process *p = ctx;
+    ek_election_start(p->election);
+}
+
+static void stop_election(void *ctx, bool release)
+{
+    struct process *p = ctx;
+    ek_election_stop(p->election, release);
+}
+
+static const char *election_namespace(const struct process *p)
+{
+    if (*p->options->election_namespace)
+        return p->options->election_namespace;
+    return p->config->namespace && !strcmp(p->config->source, "in-cluster") ? p->config->namespace
+                                                                            : NULL;
+}
+
+static int make_election(struct process *p, struct ek_err *err)
+{
+    struct ek_election_config config = {
+        .client = p->client,
+        .namespace = election_namespace(p),
+        .name = p->options->election_name,
+        .settings = {.duration_ms = p->options->lease_duration_ms,
+                     .deadline_ms = p->options->renew_deadline_ms,
+                     .retry_ms = p->options->retry_period_ms,
+                     .seed = uv_hrtime() ^ (uint64_t)getpid()},
+        .observer = {.started = on_leading,
+                     .stopped = on_left,
+                     .new_leader = on_new_leader,
+                     .slowpath = on_slowpath,
+                     .failed = on_election_failed},
+        .ctx = p,
+    };
+    if (!p->options->leader_elect)
+        return 0;
+    if (!config.namespace)
+        return ek_err_set(err, EK_E_INVAL,
+                          "outside a cluster --leader-elect needs --leader-election-namespace");
+    memcpy(config.settings.identity, p->identity, sizeof config.settings.identity);
+    ek_standard_metrics_leader(&p->standard, p->options->election_name, false);
+    return ek_election_new(&p->loop, &config, &p->election, err);
+}
+
+static int check_election(void *ctx, struct ek_err *err)
+{
+    struct process *p = ctx;
+    return ek_election_check(p->election, ELECTION_TOLERANCE_MS, err);
+}
+
+static int check_ready(void *ctx, struct ek_err *err)
+{
+    struct process *p = ctx;
+    return ek_manager_check_ready(p->manager, err);
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+static void on_event_lost(void *ctx, enum ek_event_loss why, const struct ek_err *err)
+{
+    struct process *p = ctx;
+    ek_log_error_limited(p->log, err, 5, 60000, "Event not recorded",
+                         EK_S("why", ek_event_loss_name(why)));
+}
+
+static int start_recorder(void *ctx, struct ek_err *err)
+{
+    (void)ctx;
+    (void)err;
+    return 0;
+}
+
+static void stop_recorder(void *ctx, void (*stopped)(void *token), void *token)
+{
+    struct process *p = ctx;
+    ek_recorder_drain(p->recorder, stopped, token);
+}
+
+/* --- wiring ------------------------------------------------------------------------------- */
+
+static void on_phase(void *ctx, enum ek_manager_phase phase)
+{
+    struct process *p = ctx;
+    ek_log_info(p->log, "Manager", EK_S("phase", ek_manager_phase_name(phase)));
+}
+
+static int make_client(struct process *p, struct ek_err *err)
+{
+    const struct ek_cluster_options *o = &p->options->cluster;
+    int rc = ek_kubeconfig_load(*o->kubeconfig ? o->kubeconfig : NULL,
+                                *o->context ? o->context : NULL, NULL, &p->config, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < p->config->warnings.n; i++)
+        ek_log_info(p->log, "Configuration warning", EK_S("warning", p->config->warnings.items[i]));
+    rc = ek_client_new(&p->loop, p->config, ek_user_agent(), &p->client, err);
+    if (!rc)
+        ek_client_set_observer(p->client, on_rest, p);
+    return rc;
+}
+
+static void make_metrics(struct process *p)
+{
+    p->metrics = ek_metrics_new();
+    ek_standard_metrics_init(&p->standard, p->metrics);
+    ek_controller_metrics_init(&p->controller_metrics, &p->standard, CONTROLLER, 1);
+    ek_queue_metrics_init(&p->queue_metrics, &p->standard, CONTROLLER);
+    p->process_metrics = ek_process_metrics_new(p->metrics, "/proc");
+    ek_build_info_register(p->metrics, EK_VERSION, "");
+}
+
+static void make_parts(struct process *p)
+{
+    struct ek_serving_config serving = {.loop = &p->loop,
+                                        .options = p->options,
+                                        .client = p->client,
+                                        .metrics = p->metrics,
+                                        .standard = &p->standard,
+                                        .log = p->log};
+    struct ek_recorder_config recorder = {.client = p->client,
+                                          .instance = p->identity,
+                                          .may_record = may_write,
+                                          .lost = on_event_lost,
+                                          .ctx = p};
+    p->serving = ek_serving_new(&serving);
+    p->recorder = ek_recorder_new(&p->loop, &recorder);
+    p->queue_config = EK_QUEUE_CONFIG_DEFAULT;
+    p->queue_config.on_get = on_queue_get;
+    p->queue_config.on_done = on_queue_done;
+    p->queue_config.ctx = p;
+    struct ek_skew_controller_config skew = {
+        .loop = &p->loop,
+        .client = p->client,
+        .metrics = p->metrics,
+        .recorder = p->recorder,
+        .log = p->log,
+        .may_write = may_write,
+        .observer = {.begin = on_begin, .end = on_end, .failed = on_failed, .ctx = p},
+        .queue = &p->queue_config,
+        .ctx = p,
+    };
+    p->skew = ek_skew_controller_new(&skew);
+    init_informer_metrics(p);
+    ek_metrics_add_collector(p->metrics, collect, p);
+}
+
+static void make_manager(struct process *p)
+{
+    struct ek_manager_config config = {.on_phase = on_phase, .ctx = p};
+    struct ek_runnable watch, runner, serving;
+    struct ek_runnable recorder = {.name = "event recorder",
+                                   .group = EK_GROUP_OTHERS,
+                                   .start = start_recorder,
+                                   .stop = stop_recorder,
+                                   .ctx = p};
+
+    if (p->election)
+        config.election = (struct ek_manager_election){
+            .start = start_election,
+            .stop = stop_election,
+            .ctx = p,
+            .release_on_cancel = p->options->release_on_cancel,
+        };
+    p->manager = ek_manager_new(&config);
+    ek_serving_runnable(p->serving, &serving);
+    ek_skew_controller_runnables(p->skew, &watch, &runner);
+    ek_manager_add(p->manager, &serving);
+    ek_manager_add(p->manager, &watch);
+    ek_manager_add(p->manager, &recorder);
+    ek_manager_add(p->manager, &runner);
+    ek_health_add(ek_serving_readyz(p->serving), "informer-sync", check_ready, p);
+    if (p->election)
+        ek_health_add(ek_serving_healthz(p->serving), "leaderElection", check_election, p);
+}
+
+static int make(struct process *p, struct ek_err *err)
+{
+    int rc = ek_run_options_log(p->options, &p->log, err);
+    if (rc)
+        return rc;
+    make_metrics(p);
+    rc = make_client(p, err);
+    if (rc)
+        return rc;
+    ek_election_identity(p->identity);
+    rc = make_election(p, err);
+    if (rc)
+        return rc;
+    make_parts(p);
+    make_manager(p);
+    return 0;
+}
+
+static void destroy(struct process *p)
+{
+    ek_skew_controller_close(p->skew, NULL, NULL);
+    ek_recorder_close(p->recorder, NULL, NULL);
+    ek_election_close(p->election, NULL, NULL);
+    uv_run(&p->loop, UV_RUN_DEFAULT);
+    /* Nobody uses the client any more. */
+    ek_client_close(p->client, NULL, NULL);
+    uv_run(&p->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&p->loop);
+    ek_serving_free(p->serving);
+    ek_manager_free(p->manager);
+    ek_process_metrics_free(p->process_metrics);
+    ek_metrics_free(p->metrics);
+    ek_client_config_free(p->config);
+    ek_log_free(p->log);
+}
+
+static int run(void *options, char **args, int n_args)
+{
+    struct process p = {.options = options};
+    struct ek_err err = {0};
+    int code = EK_EXIT_FAILED;
+
+    (void)args;
+    (void)n_args;
+    uv_loop_init(&p.loop);
+    if (make(&p, &err)) {
+        ek_complain(&err);
+    } else {
+        ek_log_info(p.log, "Starting Evenkeel", EK_S("version", EK_VERSION),
+                    EK_S("server", ek_client_server(p.client)), EK_S("identity", p.identity));
+        code = ek_manager_run(p.manager, &p.loop);
+        if (ek_manager_error(p.manager))
+            ek_log_error(p.log, ek_manager_error(p.manager), "Stopped on an error");
+        /* What still runs may use anything: nothing is released, the kernel does it. */
+        if (ek_manager_is_abrupt(p.manager))
+            _exit(code);
+        ek_log_info(p.log, "Stopped", EK_I("exitCode", code));
+    }
+    destroy(&p);
+    return code;
+}
+
+static int run_run(void *unused, int argc, char **argv)
+{
+    struct ek_run_options options = {0};
+    (void)unused;
+    return ek_command_run(&ek_run_command, argc, argv, &options, run);
+}
+
+const struct ek_command ek_run_command = {
+    .name = "run",
+    .usage = "",
+    .summary = "Run the controller that keeps the ControlPlane object true",
+    .text = "Watches the control plane and publishes what it finds as the status of the "
+            "ControlPlane named \"cluster\", as Events and as metrics.\n\n"
+            "Exit codes: 0 after a clean stop (SIGTERM or SIGINT), 1 after an error or when the "
+            "leader election was lost. A second signal ends the process at once.",
+    .groups = ek_run_flag_groups,
+    .n_groups = 4,
+    .max_args = 0,
+    .run = run_run,
+};
