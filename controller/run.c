@@ -334,7 +334,8 @@ static void make_manager(struct process *p)
     struct ek_manager_config config = {.on_phase = on_phase, .ctx = p};
     struct ek_runnable watch, runner, serving;
     struct ek_runnable recorder = {.name = "event recorder",
-                                   .group = EK_GROUP_OTHERS,
+                                   /* Outlives the runners, whose last Events it sends. */
+                                   .group = EK_GROUP_CACHES,
                                    .start = start_recorder,
                                    .stop = stop_recorder,
                                    .ctx = p};
