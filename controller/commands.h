@@ -37,7 +37,7 @@ struct ek_cluster_options {
              "~/.kube/config are tried in this order"},                                            \
     {                                                                                              \
         .name = "context", .type = EK_FLAG_STRING, .offset = offsetof(holder, member.context),     \
-        .help = "`Name` of the kubeconfig context to use"                                          \
+        .help = "Use the kubeconfig context to use"                                          \
     }
 
 /* Parses a command's flags into options and calls body, or prints help or the error. */

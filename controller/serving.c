@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/serving.h"
+
+#include <sys/time.h>
+
+#include "controller/cert_watcher.h"
+#include "controller/http_server.h"
+#include "controller/tls.h"
+
+/* How long a request may go on after the listener was told to stop. */
+#define GRACE_MS 5000
+
+/* The exposition of a registry with every family at its limit. */
+#define METRICS_MAX ((size_t)64 << 20)
+
+struct ek_serving {
+    struct ek_serving_config config;
+    struct ek_health *healthz, *readyz;
+    struct ek_http_route health_routes[2];
+    struct ek_http_route metrics_routes[1];
+    struct ek_tls_identity *identity;
+    struct ek_cert_watcher *watcher;
+    struct ek_http_server *health_server, *metrics_server;
+    int n_stopping;
+    void (*stopped)(void *token);
+    void *token;
+};
+
+static int64_t wall_clock(void *ctx)
+{
+    struct timeval tv;
+    (void)ctx;
+    gettimeofday(&tv, NULL);
+    return (int64_t)tv.tv_sec * 1000 + tv.tv_usec / 1000;
+}
+
+static void serve_metrics(void *ctx, const struct ek_http_request *request,
+                          struct ek_http_reply *reply)
+{
+    struct ek_serving *s = ctx;
+    enum ek_metrics_format format = ek_metrics_negotiate(ek_http_request_header(request, "accept"));
+    EK_AUTO(ek_buf) out;
+
+    ek_buf_init(&out, METRICS_MAX);
+    if (ek_metrics_write(s->config.metrics, format, &out))
+        ek_http_reply_text(reply, 500, "the metrics do not fit into memory");
+    else
+        ek_http_reply_send(reply, 200, ek_metrics_content_type(format), out.data, out.len);
+}
+
+static void on_certificate(void *ctx, const struct ek_err *err, bool changed)
+{
+    struct ek_serving *s = ctx;
+
+    ek_standard_metrics_certificate_read(s->config.standard, !err);
+    if (err)
+        ek_log_error_limited(s->config.log, err, 3, 60000, "Serving certificate not read");
+    else if (changed)
+        ek_log_info(s->config.log, "Serving certificate loaded");
+}
+
+static int make_identity(struct ek_serving *s, struct ek_err *err)
+{
+    const struct ek_run_options *o = s->config.options;
+
+    s->identity = ek_tls_identity_new();
+    if (!*o->metrics_cert_path)
+        return ek_tls_identity_self_signed(s->identity, wall_clock(NULL), err);
+    EK_AUTOFREE char *cert = ek_xasprintf("%s/%s", o->metrics_cert_path, o->metrics_cert_name);
+    EK_AUTOFREE char *key = ek_xasprintf("%s/%s", o->metrics_cert_path, o->metrics_cert_key);
+    struct ek_cert_watcher_config config = {
+        .cert_path = cert, .key_path = key, .on_read = on_certificate, .ctx = s};
+    return ek_cert_watcher_new(s->config.loop, &config, s->identity, &s->watcher, err);
+}
+
+struct ek_serving *ek_serving_new(const struct ek_serving_config *config)
+{
+    struct ek_serving *s = ek_xalloc(sizeof *s);
+
+    s->config = *config;
+    s->healthz = ek_health_new("/healthz", config->log);
+    s->readyz = ek_health_new("/readyz", config->log);
+    return s;
+}
+
+struct ek_health *ek_serving_healthz(struct ek_serving *serving)
+{
+    return serving->healthz;
+}
+
+struct ek_health *ek_serving_readyz(struct ek_serving *serving)
+{
+    return serving->readyz;
+}
+
+static struct ek_http_server *make_server(struct ek_serving *s, const char *name,
+                                          const char *address, struct ek_http_route *routes,
+                                          size_t n, struct ek_tls_identity *identity)
+{
+    struct ek_http_server_config config = {.name = name,
+                                           .bind_address = address,
+                                           .routes = routes,
+                                           .n_routes = n,
+                                           .identity = identity,
+                                           .wall_ms = wall_clock,
+                                           .log = s->config.log};
+    return ek_http_server_new(s->config.loop, &config);
+}
+
+static int start_server(struct ek_serving *s, struct ek_http_server *server, const char *name,
+                        struct ek_err *err)
+{
+    int rc = ek_http_server_start(server, err);
+    if (!rc && *ek_http_server_address(server))
+        ek_log_info(s->config.log, "Serving", EK_S("what", name),
+                    EK_S("address", ek_http_server_address(server)));
+    return rc;
+}
+
+static int start_serving(void *ctx, struct ek_err *err)
+{
+    struct ek_serving *s = ctx;
+    const struct ek_run_options *o = s->config.options;
+    bool secure = o->metrics_secure && !ek_http_address_is_off(o->metrics_address);
+
+    s->health_routes[0] = ek_health_route(s->healthz);
+    s->health_routes[1] = ek_health_route(s->readyz);
+    s->metrics_routes[0] = (struct ek_http_route){
+        .path = "/metrics", .methods = "GET", .handler = serve_metrics, .ctx = s};
+    int rc = secure ? make_identity(s, err) : 0;
+    if (rc)
+        return rc;
+    s->health_server = make_server(s, "health", o->health_address, s->health_routes, 2, NULL);
+    s->metrics_server =
+        make_server(s, "metrics", o->metrics_address, s->metrics_routes, 1, s->identity);
+    rc = start_server(s, s->health_server, "health probes", err);
+    return rc ? rc : start_server(s, s->metrics_server, "metrics", err);
+}
+
+static void on_part_stopped(void *ctx)
+{
+    struct ek_serving *s = ctx;
+    if (--s->n_stopping == 0)
+        s->stopped(s->token);
+}
+
+static void stop_serving(void *ctx, void (*stopped)(void *token), void *token)
+{
+    struct ek_serving *s = ctx;
+
+    s->stopped = stopped;
+    s->token = token;
+    s->n_stopping = 3;
+    ek_http_server_close(s->health_server, GRACE_MS, on_part_stopped, s);
+    ek_http_server_close(s->metrics_server, GRACE_MS, on_part_stopped, s);
+    ek_cert_watcher_close(s->watcher, on_part_stopped, s);
+}
+
+void ek_serving_runnable(struct ek_serving *serving, struct ek_runnable *ret_runnable)
+{
+    *ret_runnable = (struct ek_runnable){.name = "HTTP servers",
+                                         .group = EK_GROUP_HTTP,
+                                         .start = start_serving,
+                                         .stop = stop_serving,
+                                         .ctx = serving};
+}
+
+void ek_serving_free(struct ek_serving *serving)
+{
+    if (!serving)
+        return;
+    ek_health_free(serving->healthz);
+    ek_health_free(serving->readyz);
+    ek_tls_identity_free(serving->identity);
+    ek_free(serving);
+}
