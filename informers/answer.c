@@ -8,6 +8,7 @@
 #include "api/obj.h"
 #include "api/time.h"
 #include "informers/client-internal.h"
+#include "informers/line.h"
 
 static bool mentions(const struct ek_call *call, const char *words)
 {
@@ -62,24 +63,6 @@ struct next_step answer_next_step__(const struct ek_call *call, CURLcode result)
     return (struct next_step){STEP_FINISH, 0};
 }
 
-/* Copies text into out as one line: control characters and runs of blanks become one blank. */
-static void one_line(const char *text, size_t len, char *out, size_t size)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len && n + 1 < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool blank = c <= 0x20 || c == 0x7f;
-        if (!blank)
-            out[n++] = (char)c;
-        else if (n && out[n - 1] != ' ')
-            out[n++] = ' ';
-    }
-    while (n && out[n - 1] == ' ')
-        n--;
-    out[n] = '\0';
-}
-
 /* "GET https://10.0.0.1:6443/version": what was asked and of whom, without the query. */
 static void describe(const struct ek_call *call, char *out, size_t size)
 {
@@ -121,10 +104,10 @@ static bool read_status(const struct ek_call *call, yyjson_val *root, struct ek_
     join_causes(root, causes, sizeof causes);
     if (!message || !*message)
         message = causes[0] ? causes : reason && *reason ? reason : "no message";
-    one_line(message, strlen(message), line, sizeof line);
+    ek_line_copy(message, strlen(message), line, sizeof line);
     ek_err_set(err, ek_err_from_status(call->answer.status, reason), "%s", line);
     if (reason)
-        one_line(reason, strlen(reason), err->reason, sizeof err->reason);
+        ek_line_copy(reason, strlen(reason), err->reason, sizeof err->reason);
     if (yyjson_is_uint(seconds) && yyjson_get_uint(seconds) < 1000000)
         err->retry_after_ms = (int64_t)yyjson_get_uint(seconds) * 1000;
     return true;
@@ -136,7 +119,7 @@ static void read_text(const struct ek_call *call, struct ek_err *err)
     char what[400], line[200];
 
     describe(call, what, sizeof what);
-    one_line(ek_buf_str(&answer->body), answer->body.len, line, sizeof line);
+    ek_line_copy(ek_buf_str(&answer->body), answer->body.len, line, sizeof line);
     if (answer->status / 100 == 3)
         ek_err_set(err, EK_E_HTTP,
                    "%s: the server redirects (HTTP %d) to %.150s, which is not followed; "
@@ -160,7 +143,6 @@ static int http_error(const struct ek_call *call, struct ek_err *err)
     if (!doc || !read_status(call, yyjson_doc_get_root(doc), err))
         read_text(call, err);
     yyjson_doc_free(doc);
-    err->http_status = status;
     if (answer->retry_after_ms >= 0)
         err->retry_after_ms = answer->retry_after_ms;
     return err->code;
@@ -239,7 +221,7 @@ static const char *curl_words(const struct ek_call *call, CURLcode result, char 
 {
     const char *text = call->answer.curl_text;
 
-    one_line(text, strlen(text), out, size);
+    ek_line_copy(text, strlen(text), out, size);
     return *out ? out : curl_easy_strerror(result);
 }
 
@@ -361,16 +343,19 @@ int answer_error__(const struct ek_call *call, CURLcode result, struct ek_err *e
     char what[400];
 
     describe(call, what, sizeof what);
-    if (result == CURLE_OK || (answer->too_large && !good_status))
-        return http_error(call, err);
     int rc;
-    if (answer->stream_rc)
+    if (result == CURLE_OK || (answer->too_large && !good_status))
+        rc = http_error(call, err);
+    else if (answer->stream_rc)
         rc = ek_err_set(err, answer->stream_rc, "%s: the reader ended the stream", what);
     else if (answer->too_large)
         rc = ek_err_set(err, EK_E_LIMIT, "%s: the answer is larger than %zu bytes", what,
                         answer->body.max);
     else
         rc = transport_error(call, result, err);
+    if (!rc)
+        return 0;
     err->http_status = answer->status;
+    ek_line_clean(err->message);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include "api/obj.h"
 #include "api/time.h"
 #include "informers/base64.h"
+#include "informers/line.h"
 
 void ek_exec_credential_done(struct ek_exec_credential *credential)
 {
@@ -91,6 +92,8 @@ int ek_exec_credential_parse(const char *json, size_t len, const char *api_versi
     yyjson_doc_free(doc);
     if (rc) {
         ek_err_prefix(err, "the ExecCredential it printed is not usable");
+        if (err)
+            ek_line_clean(err->message);
         return rc;
     }
     *ret_credential = out;

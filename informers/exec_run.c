@@ -12,6 +12,7 @@
 
 #include "api/buf.h"
 #include "informers/exec_credential.h"
+#include "informers/line.h"
 
 extern char **environ;
 
@@ -73,37 +74,21 @@ static void kill_plugin(struct ek_exec_run *run)
         uv_process_kill(&run->process, SIGKILL);
 }
 
-/* The plugin's last words on one line, for the message; "" for none. */
-static const char *last_words(struct ek_exec_run *run)
-{
-    char *text = run->stderr_text.data;
-
-    if (!text)
-        return "";
-    for (size_t i = 0; i < run->stderr_text.len; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            text[i] = ' ';
-    while (*text == ' ')
-        text++;
-    for (size_t n = strlen(text); n && text[n - 1] == ' '; n--)
-        text[n - 1] = '\0';
-    return text;
-}
-
 static int judge_exit(struct ek_exec_run *run, struct ek_err *err)
 {
-    const char *words = last_words(run);
+    char words[320];
+    ek_line_copy(ek_buf_str(&run->stderr_text), run->stderr_text.len, words, sizeof words);
     const char *colon = *words ? ": " : "";
 
     if (run->timed_out)
-        return ek_err_set(err, EK_E_TIMEOUT, "it did not finish in time%s%.300s", colon, words);
+        return ek_err_set(err, EK_E_TIMEOUT, "it did not finish in time%s%s", colon, words);
     if (run->stdout_text.failed)
         return ek_err_set(err, EK_E_LIMIT, "it printed more than %zu bytes", EK_EXEC_OUTPUT_MAX);
     if (run->signal)
-        return ek_err_set(err, EK_E_UNAUTHORIZED, "it was ended by signal %d%s%.300s", run->signal,
+        return ek_err_set(err, EK_E_UNAUTHORIZED, "it was ended by signal %d%s%s", run->signal,
                           colon, words);
     if (run->exit_status)
-        return ek_err_set(err, EK_E_UNAUTHORIZED, "it failed with exit code %d%s%.300s",
+        return ek_err_set(err, EK_E_UNAUTHORIZED, "it failed with exit code %d%s%s",
                           (int)run->exit_status, colon, words);
     return 0;
 }
@@ -115,8 +100,10 @@ static void report(struct ek_exec_run *run, const struct ek_exec_credential *cre
 
     run->fn = NULL;
     close_io(run);
-    if (err)
+    if (err) {
         ek_err_prefix(err, "credential plugin %s", run->config->exec->command);
+        ek_line_clean(err->message);
+    }
     if (fn)
         fn(run->ctx, credential, err);
 }

@@ -9,6 +9,7 @@
 #include "api/yaml.h"
 #include "informers/file.h"
 #include "informers/kubeconfig-internal.h"
+#include "informers/line.h"
 
 #define SERVICE_ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -221,13 +222,23 @@ static int set_choose(const struct kubeconfig_set *set, const char *context_name
     return 0;
 }
 
+/* Names in a file may hold anything; the message that quotes them is one clean line. */
+static int cleaned(int rc, struct ek_err *err)
+{
+    if (rc && err)
+        ek_line_clean(err->message);
+    return rc;
+}
+
 int ek_kubeconfig_parse(const char *data, size_t len, const char *name, const char *context,
                         struct ek_client_config **ret_config, struct ek_err *err)
 {
     EK_AUTO(kubeconfig_set) set = {0};
     int rc = set_add(&set, data, len, name, err);
 
-    return rc ? rc : set_choose(&set, context, ret_config, err);
+    if (!rc)
+        rc = set_choose(&set, context, ret_config, err);
+    return cleaned(rc, err);
 }
 
 /* Reads the files of a colon-separated list; missing ones are skipped, as clientcmd does. */
@@ -377,5 +388,5 @@ int ek_kubeconfig_load(const char *path, const char *context, const struct ek_cl
     }
     if (!rc)
         read_proxy(env, *ret_config);
-    return rc;
+    return cleaned(rc, err);
 }

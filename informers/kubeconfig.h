@@ -102,7 +102,8 @@ struct ek_client_config {
 
 /* The process's surroundings, as arguments. */
 struct ek_client_env {
-    const char *(*getenv)(void *ctx, const char *name); /* NULL: the process's environment */
+    /* NULL: the process's environment. What it returns stays good as long as the call it serves. */
+    const char *(*getenv)(void *ctx, const char *name);
     void *ctx;
     const char *root; /* put before the service account's directory; NULL or "" for none */
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "informers/kubeconfig-internal.h"
+#include "informers/line.h"
 
 enum field_kind {
     FIELD_STRING,
@@ -112,13 +113,6 @@ struct place {
     char path[256];
 };
 
-static void sanitize(char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s < 0x20 || *s == 0x7f)
-            *s = '?';
-}
-
 void kubeconfig_warn__(struct ek_strings *warnings, const char *fmt, ...)
 {
     char line[512];
@@ -129,7 +123,7 @@ void kubeconfig_warn__(struct ek_strings *warnings, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    sanitize(line);
+    ek_line_clean(line);
     ek_strings_add(warnings, line);
 }
 
@@ -159,7 +153,7 @@ static struct place place_in(const struct place *at, const char *name)
 
     snprintf(inner.path, sizeof inner.path, "%.180s%s%.64s", at->path, at->path[0] ? "." : "",
              name);
-    sanitize(inner.path);
+    ek_line_clean(inner.path);
     return inner;
 }
 
@@ -173,7 +167,7 @@ static struct place place_at(const struct place *at, size_t index, yyjson_val *i
         snprintf(inner.path, sizeof inner.path, "%.100s[%zu] (%.100s)", at->path, index, name);
     else
         snprintf(inner.path, sizeof inner.path, "%.200s[%zu]", at->path, index);
-    sanitize(inner.path);
+    ek_line_clean(inner.path);
     return inner;
 }
 
