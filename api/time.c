@@ -81,7 +81,7 @@ static bool zone(const char *s, int64_t *ret_offset_s)
     int m = digits(&s, 2);
     if (m < 0 || m > 59 || *s)
         return false;
-    *ret_offset_s = sign * (h * 3600 + m * 60);
+    *ret_offset_s = sign * (h * INT64_C(3600) + m * INT64_C(60));
     return true;
 }
 
@@ -118,8 +118,8 @@ int64_t ek_time_parse(const char *s)
     int64_t offset_s;
     if (!zone(s, &offset_s))
         return EK_TIME_UNSET;
-    int64_t seconds =
-        days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset_s;
+    int64_t seconds = days_from_civil(year, month, day) * 86400 + hour * INT64_C(3600) +
+                      minute * INT64_C(60) + second - offset_s;
     return seconds * 1000 + ms;
 }
 

@@ -194,7 +194,7 @@ START_TEST(sizes_are_bounded)
     struct ek_selector *selector = NULL;
     EK_AUTO(ek_buf) text;
 
-    ek_buf_init(&text, 2 * EK_SELECTOR_TEXT_MAX);
+    ek_buf_init(&text, (size_t)2 * EK_SELECTOR_TEXT_MAX);
     for (int i = 0; i <= EK_SELECTOR_REQUIREMENTS_MAX; i++)
         ek_buf_puts(&text, i ? ",a" : "a");
     ck_assert_int_eq(ek_selector_parse(ek_buf_str(&text), &selector, NULL), EK_E_LIMIT);

@@ -5,7 +5,7 @@
 #include "api/mem.h"
 #include "api/version.h"
 
-#define VERY_LONG 5000
+#define VERY_LONG 5000u
 
 static const struct {
     const char *name;
@@ -88,10 +88,10 @@ START_TEST(parts_have_no_limit)
     struct ek_version v;
     uint64_t value, n = 0;
 
-    ek_buf_init(&text, 10 * VERY_LONG);
+    ek_buf_init(&text, (size_t)10 * VERY_LONG);
     ek_buf_puts(&text, "v0");
-    for (int i = 1; i < VERY_LONG; i++)
-        ek_buf_printf(&text, ".%d", i);
+    for (unsigned i = 1; i < VERY_LONG; i++)
+        ek_buf_printf(&text, ".%u", i);
     struct ek_str s = {text.data, text.len};
     ck_assert_int_eq(ek_version_parse(s, EK_VERSION_ANY, &v), 0);
     ck_assert_uint_eq(v.n_components, VERY_LONG);
