@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "informers/credentials.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/time.h"
@@ -407,7 +408,7 @@ static void on_plugin(void *ctx, const struct ek_exec_credential *credential,
     credentials->plugin_refused = false;
     credentials->plugin_failed_ms = EK_TIME_UNSET;
     if (rc) {
-        /* The caller's clock at the start, moved on by the loop's. */
+        /* The caller's clock at the start, moved on by the loop's; the two may differ a little. */
         credentials->plugin_failed_ms =
             credentials->run_started_ms +
             (int64_t)(uv_now(credentials->loop) - credentials->run_started_uv);
@@ -432,7 +433,7 @@ static enum ek_credentials_state get_plugin(struct ek_credentials *credentials, 
     if (credentials->run)
         return EK_CREDENTIALS_PENDING;
     if (credentials->plugin_failed_ms != EK_TIME_UNSET &&
-        !is_due(now_ms, credentials->plugin_failed_ms, EK_CREDENTIALS_RETRY_MS)) {
+        llabs(now_ms - credentials->plugin_failed_ms) < EK_CREDENTIALS_RETRY_MS) {
         if (err)
             *err = credentials->plugin_err;
         return EK_CREDENTIALS_FAILED;
