@@ -9,6 +9,7 @@
 
 /* Room for the names of EK_DISCOVERY_ENTRIES_MAX entries; shared prefixes are stored once. */
 #define NAMES_MAX ((size_t)32 * 1024 * 1024)
+#define NAME_CUT  512
 
 struct ek_discovery {
     struct ek_arena *names;
@@ -32,12 +33,23 @@ void ek_discovery_free(struct ek_discovery *set)
     ek_free(set);
 }
 
+/* To be asked before each group, version and resource: none of them takes more than a few kB of
+ * names, so that the arena is never driven far beyond its limit. */
+static int check_room(const struct ek_discovery *set, struct ek_err *err)
+{
+    if (set->n < EK_DISCOVERY_ENTRIES_MAX && !ek_arena_exhausted(set->names))
+        return 0;
+    return ek_err_set(err, EK_E_LIMIT, "discovery names more than %d resources",
+                      EK_DISCOVERY_ENTRIES_MAX);
+}
+
 static int add(struct ek_discovery *set, const char *group, const char *version, char *resource,
                bool stale, struct ek_err *err)
 {
-    if (set->n == EK_DISCOVERY_ENTRIES_MAX || ek_arena_exhausted(set->names))
-        return ek_err_set(err, EK_E_LIMIT, "discovery names more than %d resources",
-                          EK_DISCOVERY_ENTRIES_MAX);
+    int rc = check_room(set, err);
+
+    if (rc)
+        return rc;
     if (set->n == set->cap) {
         set->cap = set->cap ? set->cap * 2 : 256;
         set->entries = ek_xrealloc(set->entries, set->cap, sizeof *set->entries);
@@ -51,7 +63,7 @@ static int add(struct ek_discovery *set, const char *group, const char *version,
  * bound then follows from the number of entries. */
 static char *keep(struct ek_discovery *set, const char *s)
 {
-    return ek_arena_strndup(set->names, s, strnlen(s, 512));
+    return ek_arena_strndup(set->names, s, strnlen(s, NAME_CUT));
 }
 
 static int add_version(struct ek_discovery *set, const char *group, yyjson_val *version,
@@ -63,8 +75,11 @@ static int add_version(struct ek_discovery *set, const char *group, yyjson_val *
     yyjson_val *resource, *sub;
     size_t i, n, j, m;
 
-    if (!name)
+    if (!name || !yyjson_arr_size(yyjson_obj_get(version, "resources")))
         return 0;
+    int room = check_room(set, err);
+    if (room)
+        return room;
     name = keep(set, name);
     yyjson_arr_foreach(yyjson_obj_get(version, "resources"), i, n, resource)
     {
@@ -107,6 +122,11 @@ int ek_discovery_add_aggregated(struct ek_discovery *set, yyjson_val *document,
     yyjson_arr_foreach(yyjson_obj_get(document, "items"), i, n, group)
     {
         const char *name = ek_json_str(group, "metadata", "name", NULL);
+        if (!yyjson_arr_size(yyjson_obj_get(group, "versions")))
+            continue;
+        int room = check_room(set, err);
+        if (room)
+            return room;
         const char *kept = keep(set, name ? name : "");
         yyjson_arr_foreach(yyjson_obj_get(group, "versions"), j, m, version)
         {
@@ -130,9 +150,13 @@ int ek_discovery_add_resource_list(struct ek_discovery *set, yyjson_val *documen
 
     if (!gv || !yyjson_is_arr(yyjson_obj_get(document, "resources")))
         return ek_err_set(err, EK_E_PARSE, "not an APIResourceList");
+    int room = check_room(set, err);
+    if (room)
+        return room;
     const char *slash = strchr(gv, '/');
+    size_t group_len = slash ? (size_t)(slash - gv) : 0;
     const char *group =
-        slash ? ek_arena_strndup(set->names, gv, strnlen(gv, (size_t)(slash - gv))) : "";
+        ek_arena_strndup(set->names, gv, group_len < NAME_CUT ? group_len : NAME_CUT);
     const char *version = keep(set, slash ? slash + 1 : gv);
     yyjson_arr_foreach(yyjson_obj_get(document, "resources"), i, n, resource)
     {

@@ -18,6 +18,46 @@ struct ek_obj {
     char *key; /* owned when namespaced, else name */
 };
 
+static void *json_malloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    return ek_realloc(NULL, size); /* not ek_alloc: nobody needs the zeros */
+}
+
+static void *json_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+    (void)ctx;
+    (void)old_size;
+    return ek_realloc(ptr, size);
+}
+
+static void *json_xmalloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    return ek_xrealloc(NULL, size, 1);
+}
+
+static void *json_xrealloc(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+    (void)ctx;
+    (void)old_size;
+    return ek_xrealloc(ptr, size, 1);
+}
+
+static void json_free(void *ctx, void *ptr)
+{
+    (void)ctx;
+    ek_free(ptr);
+}
+
+const yyjson_alc ek_json_alc = {json_malloc, json_realloc, json_free, NULL};
+const yyjson_alc ek_json_xalc = {json_xmalloc, json_xrealloc, json_free, NULL};
+
+yyjson_mut_doc *ek_json_doc_new(void)
+{
+    return yyjson_mut_doc_new(&ek_json_xalc);
+}
+
 /* yyjson parses without recursion, so depth is measured on the text before anything walks it. */
 static bool too_deep(const char *json, size_t len)
 {
@@ -53,7 +93,7 @@ yyjson_doc *ek_json_parse(const char *json, size_t len, struct ek_err *err)
     }
     /* Without an in-situ flag yyjson only reads the bytes. */
     yyjson_doc *doc =
-        yyjson_read_opts((char *)(uintptr_t)json, len, YYJSON_READ_NOFLAG, NULL, &read_err);
+        yyjson_read_opts((char *)(uintptr_t)json, len, YYJSON_READ_NOFLAG, &ek_json_alc, &read_err);
     if (doc)
         return doc;
     if (read_err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
@@ -118,7 +158,7 @@ int ek_obj_parse(const char *json, size_t len, struct ek_obj **ret_obj, struct e
 
 struct ek_obj *ek_obj_from_mut(yyjson_mut_val *value)
 {
-    yyjson_doc *doc = yyjson_mut_val_imut_copy(value, NULL);
+    yyjson_doc *doc = yyjson_mut_val_imut_copy(value, &ek_json_alc);
     return doc ? from_doc(doc) : NULL;
 }
 
@@ -128,7 +168,7 @@ struct ek_obj *ek_obj_from_val(yyjson_val *value)
 }
 
 /* Copies value without the members that informers drop: dropping after a copy would keep their
- * bytes in the pool. */
+ * bytes in the pool. NULL without memory. */
 static yyjson_mut_val *copy_slim(yyjson_mut_doc *doc, yyjson_val *value, const char *drop)
 {
     yyjson_mut_val *out = yyjson_mut_obj(doc);
@@ -147,24 +187,31 @@ static yyjson_mut_val *copy_slim(yyjson_mut_doc *doc, yyjson_val *value, const c
             copy = copy_slim(doc, member, LAST_APPLIED);
         else
             copy = yyjson_val_mut_copy(doc, member);
-        yyjson_mut_obj_add(out, yyjson_val_mut_copy(doc, key), copy);
+        if (!copy || !yyjson_mut_obj_add(out, yyjson_val_mut_copy(doc, key), copy))
+            return NULL;
     }
     return out;
 }
 
+/* Adds the member where value has none; false without memory. */
+static bool complete(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *value, const char *key,
+                     const char *text)
+{
+    return !text || !yyjson_is_obj(value) || yyjson_obj_get(value, key) ||
+           yyjson_mut_obj_add_str(doc, root, key, text);
+}
+
 struct ek_obj *ek_obj_from_item(yyjson_val *value, const char *api_version, const char *kind)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
     if (!doc)
         return NULL;
     bool slim = api_version || kind;
     yyjson_mut_val *root = slim && yyjson_is_obj(value) ? copy_slim(doc, value, NULL)
                                                         : yyjson_val_mut_copy(doc, value);
-    if (api_version && !yyjson_obj_get(value, "apiVersion"))
-        yyjson_mut_obj_add_str(doc, root, "apiVersion", api_version);
-    if (kind && !yyjson_obj_get(value, "kind"))
-        yyjson_mut_obj_add_str(doc, root, "kind", kind);
-    struct ek_obj *obj = root ? ek_obj_from_mut(root) : NULL;
+    bool whole = root && complete(doc, root, value, "apiVersion", api_version) &&
+                 complete(doc, root, value, "kind", kind);
+    struct ek_obj *obj = whole ? ek_obj_from_mut(root) : NULL;
     yyjson_mut_doc_free(doc);
     return obj;
 }
@@ -243,7 +290,7 @@ const char *ek_obj_annotation(const struct ek_obj *obj, const char *name)
 
 char *ek_obj_to_json(const struct ek_obj *obj, size_t *ret_len)
 {
-    return yyjson_write(obj->doc, YYJSON_WRITE_NOFLAG, ret_len);
+    return yyjson_write_opts(obj->doc, YYJSON_WRITE_NOFLAG, &ek_json_alc, ret_len, NULL);
 }
 
 static yyjson_val *walk(yyjson_val *value, va_list path)

@@ -27,6 +27,17 @@ struct ek_obj;
 #define EK_JSON_DEPTH_MAX 256
 
 /*
+ * The memory of JSON documents. ek_json_alc is ek_alloc's: for what is sized by remote input, so
+ * that lack of memory is an error, and one that the test hook reaches. ek_json_xalc aborts instead,
+ * as ek_xalloc does: for what the program itself writes, where an addition that fails unseen would
+ * publish half a document. Constant; any thread.
+ */
+extern const yyjson_alc ek_json_alc, ek_json_xalc;
+
+/* Returns an empty document on ek_json_xalc, to be freed with yyjson_mut_doc_free. Never NULL. */
+yyjson_mut_doc *ek_json_doc_new(void);
+
+/*
  * Parses len bytes of JSON, one value, into *ret_obj. The bytes are copied. Errors: EK_E_PARSE
  * (the message names line and column), EK_E_LIMIT (depth), EK_E_NOMEM.
  */
@@ -45,7 +56,8 @@ struct ek_obj *ek_obj_from_val(yyjson_val *value);
  */
 struct ek_obj *ek_obj_from_item(yyjson_val *value, const char *api_version, const char *kind);
 
-/* Returns a new object with a copy of what a mutable value holds, or NULL without memory. */
+/* Returns a new object with a copy of what a mutable value holds, or NULL without memory. value may
+ * be NULL, which gives NULL. */
 struct ek_obj *ek_obj_from_mut(yyjson_mut_val *value);
 
 /* Adds a reference and returns obj; NULL stays NULL. */

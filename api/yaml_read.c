@@ -397,7 +397,7 @@ static int cmp_entries(const void *a, const void *b)
 /* Drops merged members that another hides; a key that occurs twice otherwise is an error. */
 static bool settle(struct reader *r, struct entries *entries)
 {
-    struct entry **sorted = ek_alloc((entries->n + 1) * sizeof *sorted);
+    struct entry **sorted = ek_alloc((entries->n + 1) * sizeof(struct entry *));
     const struct entry *twice = NULL;
     char quoted[EK_QUOTE_SIZE];
 
@@ -514,16 +514,17 @@ static int parse(const char *text, size_t len, size_t max, bool all, yyjson_doc 
                  struct ek_err *err)
 {
     struct ek_err local = {0};
-    struct reader r = {.err = &local, .budget = max, .doc = yyjson_mut_doc_new(NULL)};
+    struct reader r = {.err = &local, .budget = max, .doc = yyjson_mut_doc_new(&ek_json_alc)};
     yyjson_doc *doc = NULL;
 
     if (len > max) {
         ek_err_set(&local, EK_E_LIMIT, "%zu bytes of YAML where at most %zu are taken", len, max);
     } else if (yaml_parser_initialize(&r.parser)) {
         yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
-        yyjson_mut_val *root = read_documents(&r, all ? yyjson_mut_arr(r.doc) : NULL);
+        yyjson_mut_val *list = all ? yyjson_mut_arr(r.doc) : NULL;
+        yyjson_mut_val *root = all && !list ? NULL : read_documents(&r, list);
         if (root)
-            doc = yyjson_mut_val_imut_copy(root, NULL);
+            doc = yyjson_mut_val_imut_copy(root, &ek_json_alc);
         if (r.has_event)
             yaml_event_delete(&r.event);
         yaml_parser_delete(&r.parser);

@@ -60,11 +60,9 @@ static yyjson_mut_val *make_root(yyjson_mut_doc *doc, const struct ek_apply_targ
 
 char *ek_apply_body(const struct ek_apply_target *target, yyjson_mut_val *content, size_t *ret_size)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    if (!doc)
-        return NULL;
+    yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_doc_set_root(doc, make_root(doc, target, content));
-    char *json = yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, ret_size);
+    char *json = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &ek_json_xalc, ret_size, NULL);
     yyjson_mut_doc_free(doc);
     return json;
 }
@@ -141,7 +139,7 @@ static struct ek_apply *begin(struct ek_client *client, enum operation op,
                                                       .max_body = ANSWER_MAX,
                                                       .no_retry = true},
                                  on_answer, apply);
-    free(body);
+    ek_free(body);
     return apply;
 }
 

@@ -63,7 +63,7 @@ static struct ek_obj *make_object(const struct ek_skew_view *view, const struct 
 /* A ControlPlane with spec.nextVersion set to what --next-version says. */
 static struct ek_obj *with_next_version(const struct ek_obj *control_plane, const char *version)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root =
         control_plane ? yyjson_val_mut_copy(doc, ek_obj_root(control_plane)) : yyjson_mut_obj(doc);
     yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");

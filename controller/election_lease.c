@@ -2,7 +2,6 @@
 #include "controller/election_lease.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void copy_text(char *to, size_t size, const char *from)
@@ -15,11 +14,12 @@ static uint64_t hash_spec(yyjson_val *spec)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     size_t len = 0;
-    char *text = spec ? yyjson_val_write(spec, YYJSON_WRITE_NOFLAG, &len) : NULL;
+    char *text =
+        spec ? yyjson_val_write_opts(spec, YYJSON_WRITE_NOFLAG, &ek_json_xalc, &len, NULL) : NULL;
 
     for (size_t i = 0; i < len; i++)
         hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    free(text);
+    ek_free(text);
     return hash;
 }
 
@@ -67,9 +67,7 @@ static void set(yyjson_mut_doc *doc, yyjson_mut_val *obj, const char *key, yyjso
 char *ek_election_lease_write(const struct ek_obj *base, const char *namespace, const char *name,
                               const struct ek_election_record *record, size_t *ret_size)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    if (!doc)
-        return NULL;
+    yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root = base ? yyjson_val_mut_copy(doc, ek_obj_root(base)) : yyjson_mut_obj(doc);
     yyjson_mut_val *meta = yyjson_mut_obj_get(root, "metadata");
     if (!yyjson_mut_is_obj(meta)) {
@@ -87,7 +85,7 @@ char *ek_election_lease_write(const struct ek_obj *base, const char *namespace, 
         yyjson_mut_obj_remove_key(meta, "resourceVersion");
     set(doc, root, "spec", make_spec(doc, record));
     yyjson_mut_doc_set_root(doc, root);
-    char *json = yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, ret_size);
+    char *json = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &ek_json_xalc, ret_size, NULL);
     yyjson_mut_doc_free(doc);
     return json;
 }

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yyjson.h>
 
 #include "api/buf.h"
 #include "api/mem.h"
+#include "api/obj.h"
 #include "api/quote.h"
 #include "api/time.h"
 #include "controller/lru.h"
@@ -94,8 +94,8 @@ void ek_event_correlator_free(struct ek_event_correlator *correlator)
 
 void ek_event_write_done(struct ek_event_write *write)
 {
-    free(write->create);
-    free(write->update);
+    ek_free(write->create);
+    ek_free(write->update);
     write->create = write->update = NULL;
 }
 
@@ -216,7 +216,7 @@ static yyjson_mut_val *make_series(yyjson_mut_doc *doc, const struct series *s, 
 static char *finish(yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
     yyjson_mut_doc_set_root(doc, root);
-    char *json = yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL);
+    char *json = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &ek_json_xalc, NULL, NULL);
     yyjson_mut_doc_free(doc);
     return json;
 }
@@ -225,9 +225,7 @@ static char *make_create(const struct ek_event_correlator *c, const struct ek_ev
                          const struct series *s, const struct ek_event_write *w, int64_t wall_ms)
 {
     char time[EK_TIME_SIZE];
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    if (!doc)
-        return NULL;
+    yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc), *meta = yyjson_mut_obj(doc);
     yyjson_mut_obj_add_str(doc, root, "apiVersion", "events.k8s.io/v1");
     yyjson_mut_obj_add_str(doc, root, "kind", "Event");
@@ -249,9 +247,7 @@ static char *make_create(const struct ek_event_correlator *c, const struct ek_ev
 
 static char *make_update(const struct series *s, int64_t wall_ms)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    if (!doc)
-        return NULL;
+    yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     yyjson_mut_obj_add_val(doc, root, "series", make_series(doc, s, wall_ms));
     return finish(doc, root);

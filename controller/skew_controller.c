@@ -170,7 +170,7 @@ static void on_created(void *ctx, const struct ek_obj *object, const struct ek_e
 static void create(struct ek_skew_controller *c)
 {
     struct ek_apply_target target = {.resource = &control_planes, .name = KEY};
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *content = yyjson_mut_obj(doc);
 
     yyjson_mut_obj_add_obj(doc, content, "spec");

@@ -30,11 +30,10 @@ static bool keep_old_status(const struct ek_skew_report *r)
 
 static bool differs(const struct ek_skew_plan *plan, yyjson_val *old)
 {
-    yyjson_doc *now = yyjson_mut_val_imut_copy(plan->status, NULL);
-    bool equal = now && old && ek_json_equal(yyjson_doc_get_root(now), old);
-    bool made = now != NULL; /* without memory nothing is said rather than nothing written */
+    yyjson_doc *now = yyjson_mut_val_imut_copy(plan->status, &ek_json_xalc);
+    bool equal = old && ek_json_equal(yyjson_doc_get_root(now), old);
     yyjson_doc_free(now);
-    return made && !equal;
+    return !equal;
 }
 
 static void sooner(int64_t *requeue, int64_t ms)
@@ -76,7 +75,7 @@ static int exit_code(const struct ek_skew_report *r)
 static void publish(const struct ek_skew_report *r, struct ek_arena *arena,
                     struct ek_skew_plan *plan)
 {
-    plan->doc = yyjson_mut_doc_new(NULL);
+    plan->doc = ek_json_doc_new();
     plan->status = ek_skew_status(r, arena, plan->doc);
     yyjson_mut_doc_set_root(plan->doc, plan->status);
     plan->create = !r->view->control_plane;

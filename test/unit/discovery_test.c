@@ -171,12 +171,49 @@ START_TEST(carries_over_one_half)
 }
 END_TEST
 
+/* What takes memory without naming a resource is bounded as well: an arena that is driven far
+ * beyond its limit ends the process. */
+START_TEST(survives_names_without_resources)
+{
+    static const struct {
+        const char *name, *before, *piece, *after;
+        size_t n;
+        int expected; /* after eight documents */
+    } rows[] = {
+        {"groups that are none", "{\"items\":[0", ",0", "]}", 1000000, 0},
+        {"groups without versions", "{\"items\":[0", ",{\"versions\":[]}", "]}", 600000, 0},
+        {"versions that are none", "{\"items\":[0", ",{\"versions\":[0]}", "]}", 600000,
+         EK_E_LIMIT},
+        {"a huge group", "{\"resources\":[],\"groupVersion\":\"", "xxxxxxxx", "/v1\"}", 1500000, 0},
+    };
+
+    EK_AUTOPTR(ek_discovery, ek_discovery_free) *set = ek_discovery_new();
+    EK_AUTO(ek_buf) json;
+    int rc = 0;
+    ek_buf_init(&json, 1u << 30);
+    ek_buf_puts(&json, rows[_i].before);
+    for (size_t i = 0; i < rows[_i].n; i++)
+        ek_buf_puts(&json, rows[_i].piece);
+    ek_buf_puts(&json, rows[_i].after);
+    yyjson_doc *doc = ek_json_parse(json.data, json.len, NULL);
+    ck_assert_msg(doc != NULL, "%s", rows[_i].name);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    for (int i = 0; i < 8 && !rc; i++)
+        rc = yyjson_obj_get(root, "items") ? ek_discovery_add_aggregated(set, root, NULL, NULL)
+                                           : ek_discovery_add_resource_list(set, root, NULL);
+    yyjson_doc_free(doc);
+    ck_assert_msg(rc == rows[_i].expected, "%s: %d", rows[_i].name, rc);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("discovery");
     TCase *tc = tcase_create("discovery");
     tcase_add_loop_test(tc, reads_aggregated_documents, 0, EK_ARRAY_SIZE(aggregated));
     tcase_add_test(tc, carries_over_one_half);
+    tcase_set_timeout(tc, 30);
+    tcase_add_loop_test(tc, survives_names_without_resources, 0, 4);
     if (access(EK_SHARED_DATA "/cluster", R_OK) == 0) {
         tcase_add_test(tc, legacy_and_aggregated_agree);
         tcase_add_test(tc, names_the_paths_of_legacy_lists);
