@@ -34,23 +34,32 @@ static size_t open_readers(const struct ek_skew_facts *facts, struct reader *rea
     return out->n_compared = n;
 }
 
+/* The gate that the reader is at, NULL at the end of its list. */
+static const char *current(const struct reader *reader)
+{
+    const struct ek_probe *probe = reader->peer->probe;
+    return reader->at < probe->n_gates ? probe->gates[reader->at].name : NULL;
+}
+
+/* Notes the reader's setting of a gate and steps over it, and over it again if it is told twice. */
+static void read_gate(struct reader *reader, const char *gate)
+{
+    reader->now = MISSING;
+    for (const char *s = current(reader); s && strcmp(s, gate) == 0; s = current(reader))
+        reader->now = reader->peer->probe->gates[reader->at++].enabled ? ON : OFF;
+}
+
 /* The next gate in name order and every reader's setting of it; NULL at the end. */
 static const char *next_gate(struct reader *readers, size_t n)
 {
     const char *first = NULL;
     for (size_t i = 0; i < n; i++) {
-        const struct ek_probe *probe = readers[i].peer->probe;
-        if (readers[i].at < probe->n_gates &&
-            (!first || strcmp(probe->gates[readers[i].at].name, first) < 0))
-            first = probe->gates[readers[i].at].name;
+        const char *s = current(&readers[i]);
+        if (s && (!first || strcmp(s, first) < 0))
+            first = s;
     }
-    for (size_t i = 0; first && i < n; i++) {
-        const struct ek_probe *probe = readers[i].peer->probe;
-        readers[i].now = MISSING;
-        while (readers[i].at < probe->n_gates &&
-               strcmp(probe->gates[readers[i].at].name, first) == 0)
-            readers[i].now = probe->gates[readers[i].at++].enabled ? ON : OFF;
-    }
+    for (size_t i = 0; first && i < n; i++)
+        read_gate(&readers[i], first);
     return first;
 }
 

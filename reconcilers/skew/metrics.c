@@ -150,7 +150,7 @@ static bool certificate(const struct metrics *m, size_t peer, double *ret)
     const struct ek_probe *probe = m->report->facts.peers[peer].probe;
     if (!probe || probe->cert_not_after_ms == EK_TIME_UNSET)
         return false;
-    *ret = (double)(probe->cert_not_after_ms / 1000);
+    *ret = (double)probe->cert_not_after_ms / 1000;
     return true;
 }
 

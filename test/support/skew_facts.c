@@ -17,7 +17,7 @@ struct line {
 static bool flag(const struct line *l, const char *name)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (!strcmp(l->words[i], name))
+        if (strcmp(l->words[i], name) == 0)
             return true;
     return false;
 }
@@ -27,7 +27,7 @@ static const char *value(const struct line *l, const char *name)
 {
     size_t len = strlen(name);
     for (size_t i = 0; i < l->n; i++)
-        if (!strncmp(l->words[i], name, len) && l->words[i][len] == '=')
+        if (strncmp(l->words[i], name, len) == 0 && l->words[i][len] == '=')
             return l->words[i] + len + 1;
     return NULL;
 }
@@ -46,7 +46,7 @@ static int64_t seconds(const struct line *l, const char *name, int64_t fallback)
 static enum ek_component component(const char *s)
 {
     for (int c = 0; c < EK_COMPONENT_MAX; c++)
-        if (!strcmp(ek_component_name((enum ek_component)c), s))
+        if (strcmp(ek_component_name((enum ek_component)c), s) == 0)
             return (enum ek_component)c;
     ck_abort_msg("no component %s", s);
 }
@@ -60,7 +60,7 @@ static struct ek_versions versions(struct ek_test_facts *t, const char *s, enum 
     const char *ev = strtok_r(NULL, "/", &save);
     const char *mcv = strtok_r(NULL, "/", &save);
     struct ek_versions v = {.unknown_reason = "", .conflict = "", .source = source};
-    bool none = !bv || !strcmp(bv, "?") || !strcmp(bv, "-");
+    bool none = !bv || strcmp(bv, "?") == 0 || strcmp(bv, "-") == 0;
     v.binary_string = none ? "" : ek_arena_strdup(t->arena, bv);
     v.binary = ek_minor_parse(bv);
     v.emulation = ek_minor_parse(ev);
@@ -73,7 +73,7 @@ static struct ek_versions versions(struct ek_test_facts *t, const char *s, enum 
 static struct ek_probe *probe_of(struct ek_test_facts *t, const char *peer)
 {
     for (size_t i = 0; i < t->facts.n_peers; i++)
-        if (!strcmp(t->facts.peers[i].name, peer))
+        if (strcmp(t->facts.peers[i].name, peer) == 0)
             return t->probes[i];
     ck_abort_msg("no peer %s", peer);
 }
@@ -145,7 +145,7 @@ static void add_group(struct ek_test_facts *t, const struct line *l)
     struct ek_node_group *group = &f->groups[f->n_groups++];
     *group = (struct ek_node_group){
         .component = component(l->words[1]),
-        .version = strcmp(l->words[2], "-") ? l->words[2] : "",
+        .version = strcmp(l->words[2], "-") != 0 ? l->words[2] : "",
         .versions = versions(t, l->words[2], EK_SOURCE_NODE),
         .count = strtoul(l->words[3], NULL, 10),
         .names = ek_arena_alloc(t->arena, 3 * sizeof(char *)),
@@ -181,7 +181,7 @@ static void add_gates(struct ek_test_facts *t, const struct line *l)
         char *eq = strchr(l->words[i], '=');
         *eq = '\0';
         probe->gates[probe->n_gates++] = (struct ek_feature_gate){
-            ek_xstrdup(l->words[i]), ek_xstrdup("BETA"), !strcmp(eq + 1, "on")};
+            ek_xstrdup(l->words[i]), ek_xstrdup("BETA"), strcmp(eq + 1, "on") == 0};
     }
     qsort(probe->gates, probe->n_gates, sizeof(*probe->gates), by_gate);
     good(&probe->metrics_answer, EK_TEST_NOW);
@@ -193,7 +193,7 @@ static void add_resource(struct ek_discovery *set, const char *gvr)
     char group[64], version[64], resource[64], json[512];
     struct ek_err err = {0};
     ck_assert_int_eq(sscanf(gvr, "%63[^/]/%63[^/]/%63s", group, version, resource), 3);
-    bool core = !strcmp(group, "core");
+    bool core = strcmp(group, "core") == 0;
     snprintf(json, sizeof(json),
              "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
              "\"resources\":[{\"name\":\"%s\",\"kind\":\"X\",\"namespaced\":true,\"verbs\":[]}]}",
@@ -218,7 +218,7 @@ static void forget(struct ek_test_facts *t, const struct line *l)
 {
     struct ek_probe *probe = probe_of(t, l->words[1]);
     struct ek_probe_answer *answer =
-        strcmp(l->words[2], "gates") ? &probe->discovery_answer : &probe->metrics_answer;
+        strcmp(l->words[2], "gates") != 0 ? &probe->discovery_answer : &probe->metrics_answer;
     answer->good_at_ms = EK_TEST_NOW - strtoll(l->words[3], NULL, 10) * 1000;
     answer->tried_at_ms = EK_TEST_NOW;
     answer->error.code = EK_E_TIMEOUT;
@@ -235,11 +235,11 @@ static void add_line(struct ek_test_facts *t, char *text)
                  {"forget", 4, forget}};
     struct line l = {{NULL}, 0};
     char *rest = strchr(text, ' '), *save = NULL;
-    if (!strncmp(text, "problem ", 8)) {
+    if (strncmp(text, "problem ", 8) == 0) {
         t->facts.problems[t->facts.n_problems++] = rest + 1;
         return;
     }
-    if (!strncmp(text, "unlisted ", 9)) {
+    if (strncmp(text, "unlisted ", 9) == 0) {
         t->facts.enumerated = false;
         t->facts.not_enumerated = rest + 1;
         return;
@@ -247,7 +247,7 @@ static void add_line(struct ek_test_facts *t, char *text)
     for (char *s = strtok_r(text, " ", &save); s && l.n < WORDS_MAX; s = strtok_r(NULL, " ", &save))
         l.words[l.n++] = s;
     for (size_t i = 0; l.n > 0 && i < EK_ARRAY_SIZE(kinds); i++)
-        if (!strcmp(kinds[i].word, l.words[0])) {
+        if (strcmp(kinds[i].word, l.words[0]) == 0) {
             ck_assert_uint_ge(l.n, kinds[i].min);
             kinds[i].fn(t, &l);
             return;

@@ -112,9 +112,9 @@ START_TEST(discovery_row)
             ek_buf_printf(&missing, "%s-", i ? " " : "");
         else
             ek_buf_printf(&missing, "%s%zu", i ? " " : "", d.missing_resources[i]);
-    ck_assert_msg(!strcmp(ek_buf_str(&out), discovery[_i].want), "%s: %s", discovery[_i].name,
+    ck_assert_msg(strcmp(ek_buf_str(&out), discovery[_i].want) == 0, "%s: %s", discovery[_i].name,
                   ek_buf_str(&out));
-    ck_assert_msg(!strcmp(ek_buf_str(&missing), discovery[_i].missing), "%s: missing %s",
+    ck_assert_msg(strcmp(ek_buf_str(&missing), discovery[_i].missing) == 0, "%s: missing %s",
                   discovery[_i].name, ek_buf_str(&missing));
 }
 END_TEST
@@ -163,7 +163,7 @@ START_TEST(gate_row)
     }
     if (d.gates.drift)
         ek_buf_printf(&out, " drift:%s", d.gates.drift_example);
-    ck_assert_msg(!strcmp(ek_buf_str(&out), gates[_i].want), "%s: %s", gates[_i].name,
+    ck_assert_msg(strcmp(ek_buf_str(&out), gates[_i].want) == 0, "%s: %s", gates[_i].name,
                   ek_buf_str(&out));
     ck_assert_msg(d.n_gates_missing == gates[_i].n_missing, "%s: %zu missing", gates[_i].name,
                   d.n_gates_missing);

@@ -210,11 +210,11 @@ START_TEST(verdict_row)
     ek_test_facts_init(&t, row->facts);
     ek_buf_init(&out, 4096);
     judge(row, &t, &j, &out);
-    ck_assert_msg(!strcmp(ek_buf_str(&out), row->want), "%s: %s", row->name, ek_buf_str(&out));
+    ck_assert_msg(strcmp(ek_buf_str(&out), row->want) == 0, "%s: %s", row->name, ek_buf_str(&out));
     char version[EK_MINOR_SIZE];
     snprintf(next, sizeof(next), "%s %s %s", ek_cond_status_name(j.next.safe), j.next.reason,
              ek_minor_format(j.next.version, version));
-    ck_assert_msg(!row->next || !strcmp(next, row->next), "%s: next %s (%s)", row->name, next,
+    ck_assert_msg(!row->next || strcmp(next, row->next) == 0, "%s: next %s (%s)", row->name, next,
                   j.next.message);
 }
 END_TEST
@@ -262,11 +262,11 @@ START_TEST(text_row)
     judge(&row, &t, &j, &out);
     const struct ek_violation *v = NULL;
     for (size_t i = 0; i < j.n_violations; i++)
-        if (!strcmp(j.violations[i].message, texts[_i].message))
+        if (strcmp(j.violations[i].message, texts[_i].message) == 0)
             v = &j.violations[i];
     ck_assert_msg(v != NULL, "%s: not said, but: %s", texts[_i].name,
                   j.n_violations ? j.violations[j.n_violations - 1].message : "nothing");
-    ck_assert_msg(!strcmp(v->remedy, texts[_i].remedy), "%s: %s", texts[_i].name, v->remedy);
+    ck_assert_msg(strcmp(v->remedy, texts[_i].remedy) == 0, "%s: %s", texts[_i].name, v->remedy);
 }
 END_TEST
 

@@ -72,13 +72,13 @@ static const struct {
 
 START_TEST(range_row)
 {
-    struct ek_server servers[SERVERS_MAX];
+    struct ek_server servers[SERVERS_MAX] = {0};
     size_t n = parse_servers(ranges[_i].servers, servers);
     struct ek_bounds bounds = ek_policy_bounds(servers, n);
     struct ek_range range =
         ek_policy_range(ranges[_i].component, EK_MINOR_UNKNOWN, &bounds, &defaults);
-    ck_assert_msg(!strcmp(show(range.min.at), ranges[_i].min) &&
-                      !strcmp(show(range.max.at), ranges[_i].max),
+    ck_assert_msg(strcmp(show(range.min.at), ranges[_i].min) == 0 &&
+                      strcmp(show(range.max.at), ranges[_i].max) == 0,
                   "%s: %s..%s, want %s..%s", ranges[_i].name, show(range.min.at),
                   show(range.max.at), ranges[_i].min, ranges[_i].max);
 }
@@ -96,12 +96,12 @@ static const struct {
 
 START_TEST(kubectl_row)
 {
-    struct ek_server servers[SERVERS_MAX];
+    struct ek_server servers[SERVERS_MAX] = {0};
     size_t n = parse_servers(kubectl[_i].servers, servers);
     struct ek_bounds bounds = ek_policy_bounds(servers, n);
     struct ek_range range = ek_policy_kubectl_range(&bounds);
-    ck_assert_msg(!strcmp(show(range.min.at), kubectl[_i].min) &&
-                      !strcmp(show(range.max.at), kubectl[_i].max),
+    ck_assert_msg(strcmp(show(range.min.at), kubectl[_i].min) == 0 &&
+                      strcmp(show(range.max.at), kubectl[_i].max) == 0,
                   "%s: %s..%s", kubectl[_i].name, show(range.min.at), show(range.max.at));
 }
 END_TEST
@@ -165,7 +165,7 @@ static const struct {
 
 START_TEST(check_row)
 {
-    struct ek_server servers[SERVERS_MAX];
+    struct ek_server servers[SERVERS_MAX] = {0};
     size_t n = parse_servers(checks[_i].servers, servers);
     struct ek_bounds bounds = ek_policy_bounds(servers, n);
     enum ek_rule rule;
@@ -212,7 +212,7 @@ static const struct {
 
 START_TEST(server_row)
 {
-    struct ek_server servers[SERVERS_MAX];
+    struct ek_server servers[SERVERS_MAX] = {0};
     size_t n = parse_servers(servers_rows[_i].servers, servers), n_rules = 99;
     struct ek_bounds bounds = ek_policy_bounds(servers, n);
     struct ek_skew_policy policy = defaults;
@@ -225,7 +225,7 @@ START_TEST(server_row)
         size_t at = strlen(text);
         snprintf(text + at, sizeof(text) - at, "%s%s", i ? " " : "", ek_rule_name(rules[i]));
     }
-    ck_assert_msg(verdict == servers_rows[_i].verdict && !strcmp(text, servers_rows[_i].rules),
+    ck_assert_msg(verdict == servers_rows[_i].verdict && strcmp(text, servers_rows[_i].rules) == 0,
                   "%s: %s [%s]", servers_rows[_i].name, ek_verdict_name(verdict), text);
 }
 END_TEST
@@ -254,8 +254,8 @@ START_TEST(override_row)
     policy.max_kubelet_skew = overrides[_i].kubelet;
     struct ek_range range =
         ek_policy_range(overrides[_i].component, EK_MINOR_UNKNOWN, &bounds, &policy);
-    ck_assert_msg(!strcmp(show(range.min.at), overrides[_i].min) &&
-                      !strcmp(show(range.max.at), overrides[_i].max),
+    ck_assert_msg(strcmp(show(range.min.at), overrides[_i].min) == 0 &&
+                      strcmp(show(range.max.at), overrides[_i].max) == 0,
                   "%s: %s..%s", overrides[_i].name, show(range.min.at), show(range.max.at));
 }
 END_TEST
@@ -278,7 +278,7 @@ START_TEST(min_compat_row)
 {
     struct ek_minor mcv =
         ek_policy_default_min_compat(m(min_compats[_i].bv), m(min_compats[_i].ev));
-    ck_assert_msg(!strcmp(show(mcv), min_compats[_i].mcv), "%s: %s", min_compats[_i].name,
+    ck_assert_msg(strcmp(show(mcv), min_compats[_i].mcv) == 0, "%s: %s", min_compats[_i].name,
                   show(mcv));
 }
 END_TEST
@@ -296,12 +296,12 @@ static const struct {
 
 START_TEST(raise_row)
 {
-    struct ek_server servers[SERVERS_MAX];
+    struct ek_server servers[SERVERS_MAX] = {0};
     char text[128];
     parse_servers(raises[_i].server, servers);
     struct ek_server after = ek_policy_raised(servers[0], m(raises[_i].target));
     snprintf(text, sizeof(text), "%s/%s/%s", show(after.bv), show(after.ev), show(after.mcv));
-    ck_assert_msg(!strcmp(text, raises[_i].after), "%s: %s", raises[_i].name, text);
+    ck_assert_msg(strcmp(text, raises[_i].after) == 0, "%s: %s", raises[_i].name, text);
 }
 END_TEST
 

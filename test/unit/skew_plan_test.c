@@ -21,7 +21,7 @@ static void condition(yyjson_mut_val *status, const char *type, char *buf, size_
     buf[0] = '\0';
     yyjson_mut_arr_foreach(yyjson_mut_obj_get(status, "conditions"), i, max, item)
     {
-        if (!strcmp(yyjson_mut_get_str(yyjson_mut_obj_get(item, "type")), type))
+        if (strcmp(yyjson_mut_get_str(yyjson_mut_obj_get(item, "type")), type) == 0)
             snprintf(buf, size, "%s %s", yyjson_mut_get_str(yyjson_mut_obj_get(item, "status")),
                      yyjson_mut_get_str(yyjson_mut_obj_get(item, "reason")));
     }
@@ -64,7 +64,7 @@ START_TEST(plan_row)
     view.probing_done = true;
     ek_skew_plan_make(&view, arena, &plan);
     condition(plan.status, rows[_i].type, got, sizeof(got));
-    ck_assert_msg(!strcmp(got, rows[_i].want), "%s: %s", rows[_i].name, got);
+    ck_assert_msg(strcmp(got, rows[_i].want) == 0, "%s: %s", rows[_i].name, got);
     ck_assert_msg(plan.exit_code == rows[_i].exit_code, "%s: exit code %d", rows[_i].name,
                   plan.exit_code);
     ck_assert_msg(plan.create && plan.status_changed, "%s", rows[_i].name);
@@ -130,7 +130,7 @@ START_TEST(recorded_cluster)
     condition(plan.status, "SkewSupported", got, sizeof(got));
     ck_assert_str_eq(got, "False MultipleViolations");
     condition(plan.status, "DiscoveryConsistent", got, sizeof(got));
-    ck_assert_msg(!strncmp(got, "False ", 6), "%s", got);
+    ck_assert_msg(strncmp(got, "False ", 6) == 0, "%s", got);
     condition(plan.status, "NextVersionSafe", got, sizeof(got));
     ck_assert_str_eq(got, "False SkipsMinor");
     yyjson_mut_val *summary = yyjson_mut_obj_get(plan.status, "summary");

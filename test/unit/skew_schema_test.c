@@ -37,13 +37,13 @@ static yyjson_val *schema(void)
 
 static bool is_type(yyjson_val *value, const char *type)
 {
-    if (!strcmp(type, "object"))
+    if (strcmp(type, "object") == 0)
         return yyjson_is_obj(value);
-    if (!strcmp(type, "array"))
+    if (strcmp(type, "array") == 0)
         return yyjson_is_arr(value);
-    if (!strcmp(type, "string"))
+    if (strcmp(type, "string") == 0)
         return yyjson_is_str(value);
-    return strcmp(type, "boolean") ? yyjson_is_int(value) : yyjson_is_bool(value);
+    return strcmp(type, "boolean") == 0 ? yyjson_is_bool(value) : yyjson_is_int(value);
 }
 
 static void check_value(yyjson_val *value, yyjson_val *s, const char *path);
@@ -98,7 +98,7 @@ static void check_value(yyjson_val *value, yyjson_val *s, const char *path)
         found = found || ek_json_equal(item, value);
     }
     ck_assert_msg(found, "%s: %s is not in the enum", path, yyjson_get_str(value));
-    if (format && !strcmp(format, "date-time"))
+    if (format && strcmp(format, "date-time") == 0)
         ck_assert_msg(ek_time_parse(yyjson_get_str(value)) != EK_TIME_UNSET, "%s: no time", path);
     if (yyjson_is_obj(value))
         check_object(value, s, path);
@@ -194,8 +194,8 @@ static void check_described(yyjson_val *s, const char *path)
     {
         char at[256];
         snprintf(at, sizeof(at), "%s.%s", path, yyjson_get_str(key));
-        bool standard =
-            !strcmp(at, ".apiVersion") || !strcmp(at, ".kind") || !strcmp(at, ".metadata");
+        bool standard = strcmp(at, ".apiVersion") == 0 || strcmp(at, ".kind") == 0 ||
+                        strcmp(at, ".metadata") == 0;
         ck_assert_msg(standard || ek_json_str(member, "description", NULL), "%s: not described",
                       at);
         check_described(member, at);
