@@ -107,16 +107,6 @@ static struct ek_http_server *make_server(struct ek_serving *s, const char *name
     return ek_http_server_new(s->config.loop, &config);
 }
 
-static int start_server(struct ek_serving *s, struct ek_http_server *server, const char *name,
-                        struct ek_err *err)
-{
-    int rc = ek_http_server_start(server, err);
-    if (!rc && *ek_http_server_address(server))
-        ek_log_info(s->config.log, "Serving", EK_S("what", name),
-                    EK_S("address", ek_http_server_address(server)));
-    return rc;
-}
-
 static int start_serving(void *ctx, struct ek_err *err)
 {
     struct ek_serving *s = ctx;
@@ -133,8 +123,8 @@ static int start_serving(void *ctx, struct ek_err *err)
     s->health_server = make_server(s, "health", o->health_address, s->health_routes, 2, NULL);
     s->metrics_server =
         make_server(s, "metrics", o->metrics_address, s->metrics_routes, 1, s->identity);
-    rc = start_server(s, s->health_server, "health probes", err);
-    return rc ? rc : start_server(s, s->metrics_server, "metrics", err);
+    rc = ek_http_server_start(s->health_server, err);
+    return rc ? rc : ek_http_server_start(s->metrics_server, err);
 }
 
 static void on_part_stopped(void *ctx)
