@@ -17,6 +17,7 @@ fail() {
   printf 'FAILED: %s\n' "$1" >&2
   if [ -n "${RUN:-}" ]; then
     for f in "$RUN"/evenkeel*.log; do [ -f "$f" ] && { echo "== $f"; tail -n 30 "$f"; }; done
+    for f in "$RUN"/cp-*.log; do [ -f "$f" ] && { echo "== $f"; tail -n 3 "$f" | cut -c1-400; }; done
     kubectl get controlplane cluster -o yaml 2>/dev/null | tail -n 150 || true
   fi >&2
   exit 1
