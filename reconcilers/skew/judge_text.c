@@ -112,6 +112,18 @@ struct ek_said ek_judge_text_server_limit(struct ek_arena *arena, const struct e
         ek_arena_printf(arena, "bring %s to %s", server->name, at)};
 }
 
+/* Up into the range; its upper end may be unknown. */
+static const char *upgrade_text(struct ek_arena *arena, const struct ek_range *range)
+{
+    const char *min = ek_skew_minor_text(arena, range->min.at);
+    if (!range->max.at.known)
+        return ek_arena_printf(arena, "upgrade it to %s or later", min);
+    if (ek_minor_cmp(range->min.at, range->max.at) == 0)
+        return ek_arena_printf(arena, "upgrade it to %s", min);
+    return ek_arena_printf(arena, "upgrade it to %s or later, at most %s", min,
+                           ek_skew_minor_text(arena, range->max.at));
+}
+
 struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, struct ek_minor own,
                                    bool assumed, const struct ek_range *range)
 {
@@ -133,7 +145,7 @@ struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, st
         return (struct ek_said){
             ek_arena_printf(arena, "%s is at %s%s, older than the %s that API server %s requires",
                             label, v, note, min, range->min.by),
-            ek_arena_printf(arena, "upgrade it to %s or later, at most %s", min, max)};
+            upgrade_text(arena, range)};
     return (struct ek_said){
         ek_arena_printf(arena, "%s is at %s%s, newer than the %s that API server %s allows", label,
                         v, note, max, range->max.by),

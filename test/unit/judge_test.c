@@ -227,6 +227,10 @@ static const struct {
      "kubelet v1.32.9 on 5 nodes (n1, n2, n3 and 2 more) is at 1.32, older than the 1.33 that API "
      "server cp-a requires",
      "upgrade it to 1.33 or later, at most 1.36"},
+    {"too old, one version left",
+     ONE_SERVER "peer cp-b v1.36.2/1.33/1.33\ngroup kubelet v1.32.9 1 n1",
+     "kubelet v1.32.9 on 1 node (n1) is at 1.32, older than the 1.33 that API server cp-a requires",
+     "upgrade it to 1.33"},
     {"too new", ONE_SERVER CONTROLLERS "group kubelet v1.37.0 1 n1",
      "kubelet v1.37.0 on 1 node (n1) is at 1.37, newer than the 1.36 that API server cp-a allows",
      "upgrade API server cp-a to 1.37 first, or return to 1.36"},
