@@ -42,7 +42,8 @@ static int reserve(struct ek_buf *buf, size_t extra)
     size_t cap = buf->cap ? buf->cap : 64;
     while (cap < need)
         cap *= 2;
-    char *data = ek_realloc(buf->data, cap);
+    bool small = buf->max <= EK_BUF_SMALL_MAX;
+    char *data = small ? ek_xrealloc(buf->data, cap, 1) : ek_realloc(buf->data, cap);
     if (!data)
         return fail(buf, EK_E_NOMEM);
     buf->data = data;

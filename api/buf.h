@@ -5,6 +5,10 @@
  * A buffer is told its maximum at birth; an append beyond it fails with EK_E_LIMIT and leaves the
  * content as it was. Content is always NUL-terminated, so that data may be read as a C string.
  * Values are not thread safe.
+ *
+ * Lack of memory is EK_E_NOMEM for buffers that may become large. One of at most EK_BUF_SMALL_MAX
+ * bytes (a path, a table's cell, a line) aborts instead, as ek_xalloc does: its writers check for
+ * the limit at most, and a text that silently lacks a piece would be worse.
  */
 #ifndef API_BUF_H
 #define API_BUF_H
@@ -32,6 +36,8 @@ static inline int ek_str_eq(struct ek_str a, struct ek_str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
+#define EK_BUF_SMALL_MAX ((size_t)64 * 1024)
+
 struct ek_buf {
     char *data; /* owned; NULL until the first append, then NUL-terminated */
     size_t len; /* bytes in use */
@@ -51,8 +57,8 @@ void ek_buf_reset(struct ek_buf *buf);
 
 /*
  * Appends len bytes, a C string, or text by printf rules. Return 0, EK_E_LIMIT beyond the
- * maximum, or EK_E_NOMEM; the first failure is also kept in buf->failed, so that a writer of many
- * pieces may check once at the end.
+ * maximum, or EK_E_NOMEM (see above); the first failure is also kept in buf->failed, so that a
+ * writer of many pieces may check once at the end.
  */
 int ek_buf_append(struct ek_buf *buf, const void *data, size_t len);
 int ek_buf_puts(struct ek_buf *buf, const char *s);

@@ -7,15 +7,25 @@
 #include <string.h>
 
 static long fail_countdown;
+static bool has_failed;
 
-static int must_fail(void)
+static bool must_fail(void)
 {
-    return fail_countdown > 0 && --fail_countdown == 0;
+    if (fail_countdown <= 0 || --fail_countdown > 0)
+        return false;
+    has_failed = true;
+    return true;
 }
 
 void ek_alloc_fail_after(long n)
 {
     fail_countdown = n;
+    has_failed = false;
+}
+
+bool ek_alloc_unfailed(void)
+{
+    return !has_failed;
 }
 
 void *ek_alloc(size_t size)

@@ -13,6 +13,7 @@
 #ifndef API_MEM_H
 #define API_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Returns size zeroed bytes, or NULL when there is no memory. */
@@ -41,6 +42,9 @@ void ek_free(void *ptr);
 
 /* Test hook: the n-th ek_alloc/ek_realloc from now fails, counted from 1; 0 switches it off. */
 void ek_alloc_fail_after(long n);
+
+/* Test hook: false when a failure was asked for and has happened since; else true. */
+bool ek_alloc_unfailed(void);
 
 /*
  * EK_AUTO(type) v declares a variable that is released by type_cleanup when it leaves scope;

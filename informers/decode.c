@@ -18,6 +18,14 @@ static bool is_other_kind(yyjson_val *object, const struct ek_decode_type *type)
     return kind && strcmp(kind, type->kind) != 0;
 }
 
+static int check_version(const char *version, const struct ek_decode_type *type, struct ek_err *err)
+{
+    if (strnlen(version, EK_RESOURCE_VERSION_MAX + 1) <= EK_RESOURCE_VERSION_MAX)
+        return 0;
+    return ek_err_set(err, EK_E_LIMIT, "malformed %s: a resourceVersion of more than %zu bytes",
+                      type->kind, EK_RESOURCE_VERSION_MAX);
+}
+
 static struct ek_obj *make_item(yyjson_val *value, const struct ek_decode_type *type,
                                 struct ek_err *err)
 {
@@ -57,6 +65,12 @@ static int read_page(yyjson_val *root, const struct ek_decode_type *type, struct
     page->resource_version =
         ek_xstrdup(str_or_empty(ek_json_str(root, "metadata", "resourceVersion", NULL)));
     page->next = ek_xstrdup(str_or_empty(ek_json_str(root, "metadata", "continue", NULL)));
+    if (strlen(page->next) > EK_CONTINUE_MAX)
+        return ek_err_set(err, EK_E_LIMIT, "malformed list of %s: a continue token of %zu bytes",
+                          type->kind, strlen(page->next));
+    int rc = check_version(page->resource_version, type, err);
+    if (rc)
+        return rc;
     page->items = ek_alloc(yyjson_arr_size(items) * sizeof(struct ek_obj *));
     if (!page->items)
         return ek_err_set(err, EK_E_NOMEM, "no memory for a page of %s", type->kind);
@@ -177,6 +191,10 @@ static int read_frame(yyjson_val *root, const struct ek_decode_type *type,
         frame->type = EK_WATCH_UNKNOWN;
         return 0;
     }
+    const char *version = str_or_empty(ek_json_str(object, "metadata", "resourceVersion", NULL));
+    int rc = check_version(version, type, err);
+    if (rc)
+        return rc;
     if (frame->type == EK_WATCH_BOOKMARK) {
         frame->obj = ek_obj_from_val(object);
         if (!frame->obj)

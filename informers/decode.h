@@ -16,6 +16,11 @@
 #include "api/err.h"
 #include "api/obj.h"
 
+/* Longest continue token and resourceVersion, in bytes: both go back to the server in a path, which
+ * has a maximum. Real ones have a few hundred bytes at most. */
+#define EK_CONTINUE_MAX         ((size_t)8192)
+#define EK_RESOURCE_VERSION_MAX ((size_t)512)
+
 /* What the objects must be. Borrowed strings. */
 struct ek_decode_type {
     const char *api_version; /* "coordination.k8s.io/v1" */
@@ -31,8 +36,8 @@ struct ek_list_page {
 
 /*
  * Decodes one page of a list. Errors: EK_E_PARSE (not JSON, not a list, an item without a name),
- * EK_E_UNSUPPORTED (a Table), EK_E_LIMIT (depth), EK_E_NOMEM. On success ek_list_page_done
- * releases the page.
+ * EK_E_UNSUPPORTED (a Table), EK_E_LIMIT (depth, a continue token or a resourceVersion that is too
+ * long), EK_E_NOMEM. On success ek_list_page_done releases the page.
  */
 int ek_decode_list_page(const char *json, size_t len, const struct ek_decode_type *type,
                         struct ek_list_page *ret_page, struct ek_err *err);
@@ -58,7 +63,8 @@ struct ek_watch_frame {
 };
 
 /* Decodes one watch frame. Errors: EK_E_PARSE (not JSON, no type, an object without a name),
- * EK_E_LIMIT (depth), EK_E_NOMEM. On success ek_watch_frame_done releases the frame. */
+ * EK_E_LIMIT (depth, a resourceVersion that is too long), EK_E_NOMEM. On success
+ * ek_watch_frame_done releases the frame. */
 int ek_decode_watch_frame(const char *json, size_t len, const struct ek_decode_type *type,
                           struct ek_watch_frame *ret_frame, struct ek_err *err);
 void ek_watch_frame_done(struct ek_watch_frame *frame);

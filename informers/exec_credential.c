@@ -83,9 +83,12 @@ int ek_exec_credential_parse(const char *json, size_t len, const char *api_versi
                              struct ek_exec_credential *ret_credential, struct ek_err *err)
 {
     EK_AUTO(ek_exec_credential) out = {.expires_ms = EK_TIME_UNSET};
-    yyjson_doc *doc = ek_json_parse(json, len, err);
+    struct ek_err why = {0};
+    yyjson_doc *doc = ek_json_parse(json, len, &why);
     int rc;
 
+    if (!doc && why.code == EK_E_NOMEM)
+        return ek_err_set(err, EK_E_NOMEM, "no memory for the ExecCredential it printed");
     if (!doc)
         return ek_err_set(err, EK_E_PARSE, "the ExecCredential it printed is not JSON");
     rc = read_document(yyjson_doc_get_root(doc), api_version, &out, err);
@@ -125,7 +128,11 @@ static yyjson_mut_val *cluster_info(yyjson_mut_doc *doc, const struct ek_client_
     add_text(doc, cluster, "proxy-url", config->proxy_url);
     if (config->disable_compression)
         yyjson_mut_obj_add_bool(doc, cluster, "disable-compression", true);
-    yyjson_doc *parsed = extension ? ek_json_parse(extension, strlen(extension), NULL) : NULL;
+    /* The kubeconfig's reader wrote it: it parses, unless memory lacks. */
+    yyjson_doc *parsed = extension
+                             ? yyjson_read_opts((char *)(uintptr_t)extension, strlen(extension),
+                                                YYJSON_READ_NOFLAG, &ek_json_xalc, NULL)
+                             : NULL;
     if (parsed) {
         yyjson_mut_val *copy = yyjson_val_mut_copy(doc, yyjson_doc_get_root(parsed));
         yyjson_mut_obj_add_val(doc, cluster, "config", copy);
@@ -136,7 +143,7 @@ static yyjson_mut_val *cluster_info(yyjson_mut_doc *doc, const struct ek_client_
 
 char *ek_exec_info_format(const struct ek_client_config *config, const char *ca_pem)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     yyjson_mut_val *spec = yyjson_mut_obj(doc);
 
@@ -147,7 +154,7 @@ char *ek_exec_info_format(const struct ek_client_config *config, const char *ca_
         yyjson_mut_obj_add_val(doc, spec, "cluster", cluster_info(doc, config, ca_pem));
     yyjson_mut_obj_add_bool(doc, spec, "interactive", false);
     yyjson_mut_obj_add_val(doc, root, "spec", spec);
-    char *json = yyjson_mut_write(doc, 0, NULL);
+    char *json = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &ek_json_xalc, NULL, NULL);
     yyjson_mut_doc_free(doc);
     return json ? json : ek_xstrdup("{}");
 }

@@ -35,8 +35,8 @@ void ek_exec_credential_done(struct ek_exec_credential *credential);
 EK_CLEANUP(ek_exec_credential, ek_exec_credential_done)
 
 /*
- * Reads an ExecCredential of the given apiVersion. Errors: EK_E_PARSE; the message never quotes
- * what was read. Pure.
+ * Reads an ExecCredential of the given apiVersion. Errors: EK_E_PARSE, EK_E_NOMEM; the message
+ * never quotes what was read. Pure.
  */
 int ek_exec_credential_parse(const char *json, size_t len, const char *api_version,
                              struct ek_exec_credential *ret_credential, struct ek_err *err);

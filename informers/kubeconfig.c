@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "api/buf.h"
+#include "api/obj.h"
 #include "api/yaml.h"
 #include "informers/file.h"
 #include "informers/kubeconfig-internal.h"
@@ -172,7 +173,8 @@ static char *cluster_extension(const struct kubeconfig_entry *cluster)
     yyjson_arr_iter_init(list, &iter);
     while ((item = yyjson_arr_iter_next(&iter)))
         if (yyjson_equals_str(yyjson_obj_get(item, "name"), "client.authentication.k8s.io/exec"))
-            return yyjson_val_write(yyjson_obj_get(item, "extension"), 0, NULL);
+            return yyjson_val_write_opts(yyjson_obj_get(item, "extension"), YYJSON_WRITE_NOFLAG,
+                                         &ek_json_xalc, NULL, NULL);
     return NULL;
 }
 

@@ -278,10 +278,15 @@ static int take_items(yyjson_val *list, const struct ek_resource *resource,
             !ek_selector_matches(selector, ek_json_get(item, "metadata", "labels", NULL)))
             continue;
         struct ek_obj *obj = ek_obj_from_item(item, api_version ? api_version : "", resource->kind);
-        if (obj)
-            objs[kept++] = obj;
+        if (!obj)
+            break;
+        objs[kept++] = obj;
     }
     ek_selector_free(selector);
+    if (i < n) {
+        ek_snapshot_free(objs, kept);
+        return ek_err_set(err, EK_E_NOMEM, "%s: no memory for the list", resource->resource);
+    }
     *ret_items = objs;
     *ret_n = kept;
     return 0;
@@ -326,9 +331,10 @@ struct ek_probe *ek_recording_probe(struct ek_recording *recording, size_t i, in
     while (ek_probe_session_next(session, &question)) {
         struct answer answer;
         get(instance->answers, question.path, question.accept, &answer);
+        if (question.stream && !answer.err.code &&
+            ek_probe_session_data(session, question.id, answer.resp.body.p, answer.resp.body.len))
+            ek_err_set(&answer.err, EK_E_NOMEM, "%s: no memory for the answer", question.path);
         bool failed = answer.err.code != 0;
-        if (question.stream && !failed)
-            ek_probe_session_data(session, question.id, answer.resp.body.p, answer.resp.body.len);
         ek_probe_session_answer(session, question.id, &answer.resp, failed ? &answer.err : NULL);
         ek_free(answer.body);
     }

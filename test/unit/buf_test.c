@@ -96,7 +96,7 @@ START_TEST(lack_of_memory_keeps_the_content)
     EK_AUTO(ek_buf) buf;
     char block[1000] = {0};
 
-    ek_buf_init(&buf, 10000);
+    ek_buf_init(&buf, EK_BUF_SMALL_MAX + 1);
     ek_buf_puts(&buf, "abc");
     ek_alloc_fail_after(1);
     ck_assert_int_eq(ek_buf_append(&buf, block, sizeof block), EK_E_NOMEM);
@@ -104,6 +104,18 @@ START_TEST(lack_of_memory_keeps_the_content)
     ck_assert_str_eq(ek_buf_str(&buf), "abc");
     ck_assert_int_eq(buf.failed, EK_E_NOMEM);
     ck_assert_int_eq(ek_buf_append(&buf, block, sizeof block), 0);
+}
+END_TEST
+
+START_TEST(small_buffers_never_lack_memory)
+{
+    EK_AUTO(ek_buf) buf;
+
+    ek_buf_init(&buf, EK_BUF_SMALL_MAX);
+    ek_alloc_fail_after(1);
+    ck_assert_int_eq(ek_buf_puts(&buf, "abc"), 0);
+    ck_assert(ek_alloc_unfailed());
+    ek_alloc_fail_after(0);
 }
 END_TEST
 
@@ -130,6 +142,7 @@ int main(void)
     tcase_add_test(tcase, the_front_is_consumed);
     tcase_add_test(tcase, content_is_stolen);
     tcase_add_test(tcase, lack_of_memory_keeps_the_content);
+    tcase_add_test(tcase, small_buffers_never_lack_memory);
     tcase_add_test(tcase, strings_compare);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/buf.h"
 #include "informers/decode.h"
 
 static const struct ek_decode_type lease = {"coordination.k8s.io/v1", "Lease"};
@@ -82,6 +83,49 @@ START_TEST(a_frame_is_checked)
 }
 END_TEST
 
+START_TEST(what_goes_back_in_a_path_is_bounded)
+{
+    static const struct {
+        const char *name, *before;
+        size_t n;
+        const char *after;
+        bool frame;
+        int code;
+    } rows[] = {
+        {"the longest token", "{'kind':'LeaseList','metadata':{'continue':'", EK_CONTINUE_MAX,
+         "'}}", false, 0},
+        {"a longer token", "{'kind':'LeaseList','metadata':{'continue':'", EK_CONTINUE_MAX + 1,
+         "'}}", false, EK_E_LIMIT},
+        {"a list's longest version", "{'kind':'LeaseList','metadata':{'resourceVersion':'",
+         EK_RESOURCE_VERSION_MAX, "'}}", false, 0},
+        {"a list's longer version", "{'kind':'LeaseList','metadata':{'resourceVersion':'",
+         EK_RESOURCE_VERSION_MAX + 1, "'}}", false, EK_E_LIMIT},
+        {"a bookmark's", "{'type':'BOOKMARK','object':{'metadata':{'resourceVersion':'",
+         EK_RESOURCE_VERSION_MAX + 1, "'}}}", true, EK_E_LIMIT},
+        {"an object's", "{'type':'ADDED','object':{'metadata':{'name':'a','resourceVersion':'",
+         EK_RESOURCE_VERSION_MAX + 1, "'}}}", true, EK_E_LIMIT},
+    };
+    EK_AUTO(ek_buf) json;
+    struct ek_list_page page = {0};
+    struct ek_watch_frame frame = {0};
+    struct ek_err err = {0};
+
+    ek_buf_init(&json, 20000);
+    ek_buf_puts(&json, rows[_i].before);
+    for (size_t i = 0; i < rows[_i].n; i++)
+        ek_buf_puts(&json, "7");
+    ek_buf_puts(&json, rows[_i].after);
+    for (size_t i = 0; i < json.len; i++)
+        if (json.data[i] == '\'')
+            json.data[i] = '"';
+    int rc = rows[_i].frame ? ek_decode_watch_frame(json.data, json.len, &lease, &frame, &err)
+                            : ek_decode_list_page(json.data, json.len, &lease, &page, &err);
+    ck_assert_msg(rc == rows[_i].code && rc == err.code, "%s: %d", rows[_i].name, rc);
+    ek_list_page_done(&page);
+    ek_watch_frame_done(&frame);
+}
+END_TEST
+
 /* Without memory for one of many objects the page fails as a whole and leaks nothing. */
 START_TEST(a_page_without_memory_fails_cleanly)
 {
@@ -113,6 +157,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, a_page_is_checked, 0, (int)EK_ARRAY_SIZE(documents));
     tcase_add_loop_test(tcase, a_frame_is_checked, 0, (int)EK_ARRAY_SIZE(frames));
+    tcase_add_loop_test(tcase, what_goes_back_in_a_path_is_bounded, 0, 6);
     tcase_add_test(tcase, a_page_without_memory_fails_cleanly);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
