@@ -208,6 +208,16 @@ static void forget_headers(struct call_answer *answer)
     answer->retry_after_ms = -1;
 }
 
+/* The three digits of a status line. */
+static int parse_status(const char *p, const char *end)
+{
+    int status = 0;
+
+    for (; p < end && *p >= '0' && *p <= '9' && status < 100; p++)
+        status = status * 10 + (*p - '0');
+    return status;
+}
+
 static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 {
     struct ek_call *call = ctx;
@@ -216,7 +226,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
     if (len > 5 && !strncmp(line, "HTTP/", 5)) {
         const char *blank = memchr(line, ' ', len);
         forget_headers(&call->answer); /* those of an interim answer do not count */
-        call->answer.status = blank ? atoi(blank + 1) : 0;
+        call->answer.status = blank ? parse_status(blank + 1, line + len) : 0;
         note_cert(call);
         if (call->answer.status < 200 || call->answer.status > 299)
             call->answer.body.max = EK_CLIENT_ERROR_BODY_MAX;

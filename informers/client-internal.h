@@ -22,7 +22,7 @@
 #define EK_CLIENT_ERROR_BODY_MAX  ((size_t)256 << 10) /* of an answer that is no 2xx */
 #define EK_CLIENT_HEADER_MAX      1024                /* of a header's value that is kept */
 #define EK_CLIENT_TRIES_MAX       10                  /* requests per call, first one included */
-#define EK_CLIENT_RETRY_AFTER_MAX (60 * 1000)         /* longer waits are left to the caller */
+#define EK_CLIENT_RETRY_AFTER_MAX INT64_C(60000)      /* longer waits are left to the caller */
 #define EK_CLIENT_CONNECT_MS      30000L              /* Go's dialer has the same limit */
 
 #define EK_NEVER UINT64_MAX

@@ -44,8 +44,8 @@ struct ek_response {
     const char *content_type; /* header values, "" when absent */
     const char *etag;
     const char *warning;               /* first Warning header's text */
-    const struct ek_server_cert *cert; /* NULL when no TLS or nothing new is known: a reused
-                                          connection keeps what the first answer told */
+    const struct ek_server_cert *cert; /* of the connection that the answer came over, new or
+                                          reused; NULL without TLS or without an answer */
 };
 
 /*
@@ -70,17 +70,20 @@ struct ek_request {
     int64_t timeout_ms;        /* for the whole request; 0 means none (watches) */
     size_t max_body;           /* largest body in bytes; 0 means 64 MiB. Ignored for streams */
     ek_data_fn on_data;        /* streams a 2xx body instead of keeping it; may be NULL */
-    bool no_retry;             /* report 429 and the like at once */
-    const char *connect_to;    /* "ip:port" of one API server; NULL means the configured server */
-    const char *tls_name; /* name to verify with connect_to; NULL means kubernetes.default.svc */
+    bool no_retry; /* report 429 and the like, and lost connections, at once; credentials that the
+                      server refuses are still renewed once */
+    const char *connect_to; /* "ip:port" of one API server; NULL means the configured server */
+    const char *tls_name;   /* name to verify with connect_to; NULL means kubernetes.default.svc */
     const char *user_agent_suffix; /* appended after "/", e.g. "leader-election"; NULL for none */
-    bool fresh_connection;         /* use a connection of its own (leader election) */
+    bool fresh_connection; /* use connections apart from all other requests', that are not used
+                              again after any failure (leader election) */
 };
 
 /*
  * Makes a client. config is copied. user_agent is the full value to send. Errors: EK_E_INVAL for a
  * configuration that cannot work, EK_E_IO or EK_E_PARSE for unreadable certificate files; each
- * message names the file or field.
+ * message names the file or field. Blocks for the first reading of files. Sets SIGPIPE to be
+ * ignored in the whole process, once.
  */
 int ek_client_new(uv_loop_t *loop, const struct ek_client_config *config, const char *user_agent,
                   struct ek_client **ret_client, struct ek_err *err);
@@ -103,7 +106,7 @@ void ek_call_cancel(struct ek_call *call);
 const char *ek_client_server(const struct ek_client *client);
 
 /* Observes each finished HTTP exchange, for rest_client_requests_total: code is the status as text
- * or "<error>", host is host:port. */
+ * or "<error>", host is host:port. fn must not send, cancel or close. */
 typedef void (*ek_client_observer_fn)(void *ctx, const char *method, const char *code,
                                       const char *host, double seconds);
 void ek_client_set_observer(struct ek_client *client, ek_client_observer_fn fn, void *ctx);

@@ -24,9 +24,9 @@
 #include "api/err.h"
 #include "informers/kubeconfig.h"
 
-#define EK_CREDENTIALS_TOKEN_MS (50 * 1000)     /* a minute less ten seconds of leeway */
-#define EK_CREDENTIALS_TLS_MS   (5 * 60 * 1000) /* certificate, key and CA files */
-#define EK_CREDENTIALS_RETRY_MS (10 * 1000)     /* after a failed reading or plugin run */
+#define EK_CREDENTIALS_TOKEN_MS INT64_C(50000)  /* a minute less ten seconds of leeway */
+#define EK_CREDENTIALS_TLS_MS   INT64_C(300000) /* certificate, key and CA files */
+#define EK_CREDENTIALS_RETRY_MS INT64_C(10000)  /* after a failed reading or plugin run */
 #define EK_CREDENTIAL_FILE_MAX  ((size_t)1 << 20)
 
 struct x509_store_st; /* OpenSSL's X509_STORE */

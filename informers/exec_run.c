@@ -9,12 +9,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/buf.h"
 #include "informers/exec_credential.h"
 #include "informers/line.h"
-
-extern char **environ;
 
 struct ek_exec_run {
     const struct ek_client_config *config;

@@ -91,7 +91,7 @@ void ek_tls_fingerprint(const X509 *cert, char hex[65])
     hex[0] = '\0';
     if (!X509_digest(cert, EVP_sha256(), digest, &size) || size != 32)
         return;
-    for (unsigned i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++)
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
 

@@ -1,262 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The API client over plain HTTP against a scripted server. TLS and credentials have tests of
- * their own (client_tls_test.c, credentials_test.c). */
+/* The API client over plain HTTP: what it sends, what it makes of answers, what it tries again. How
+ * requests live and end is in client_life_test.c, TLS in client_tls_test.c. */
 #include <check.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/buf.h"
-#include "test/support/clientbench.h"
-#include "test/support/testserver.h"
-
-#define STATUS(code, reason, message, details)                                                     \
-    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"" message     \
-    "\",\"reason\":\"" reason "\",\"code\":" #code details "}"
-
-/* gzip of 100,000 times "z". */
-static const unsigned char gzip_bomb[] = {
-    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xff, 0xed, 0xc1, 0x31, 0x01, 0x00,
-    0x00, 0x00, 0xc2, 0xa0, 0xde, 0x4b, 0x6f, 0x0d, 0x0f, 0xa0, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x80, 0x57, 0x03, 0x24, 0x97, 0xe1, 0xff, 0xa0, 0x86, 0x01, 0x00};
-
-static atomic_int n_seen; /* requests to the scripts that count */
-
-static void reply_echo(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    static const char *const names[] = {"Accept",        "Content-Type",  "User-Agent",
-                                        "If-None-Match", "Authorization", "Accept-Encoding",
-                                        "Expect"};
-    char value[512];
-    struct ek_buf out;
-
-    ek_buf_init(&out, 1 << 20);
-    ek_buf_printf(&out, "%s %s\n", request->method, request->target);
-    for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++)
-        ek_buf_printf(&out, "%s: %s\n", names[i],
-                      testserver_header(request, names[i], value, sizeof value));
-    for (const char *p = request->headers; (p = strstr(p, "Impersonate-")); p++)
-        ek_buf_printf(&out, "%.*s\n", (int)strcspn(p, "\r"), p);
-    ek_buf_append(&out, request->body, request->body_size);
-    testserver_reply(conn, 200, "Content-Type: text/plain\r\n", ek_buf_str(&out));
-    ek_buf_done(&out);
-}
-
-static void reply_headers(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    (void)request;
-    testserver_write(conn, "HTTP/1.1 103 Early Hints\r\nETag: early\r\n\r\n", 41);
-    testserver_reply(conn, 200,
-                     "Content-Type: application/json;g=apidiscovery.k8s.io\r\nETag: \"ABC\"\r\n"
-                     "Warning: 299 - \"policy/v1beta1 is \\\"old\\\"\"\r\n"
-                     "Warning: 299 - \"second\"\r\n",
-                     "{}");
-}
-
-static void reply_not_modified(const struct testserver_request *request,
-                               struct testserver_conn *conn)
-{
-    char tag[64];
-    bool match = !strcmp(testserver_header(request, "If-None-Match", tag, sizeof tag), "\"ABC\"");
-
-    if (match)
-        testserver_write(conn, "HTTP/1.1 304 Not Modified\r\nETag: \"ABC\"\r\n\r\n", 43);
-    else
-        testserver_reply(conn, 200, "ETag: \"ABC\"\r\n", "fresh");
-}
-
-static void reply_chunks(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    static const char head[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-
-    testserver_write(conn, head, sizeof head - 1);
-    for (int i = 0; i < 5; i++)
-        testserver_write(conn, "6\r\nevent\n\r\n", 11);
-    if (strstr(request->target, "broken"))
-        testserver_close(conn);
-    else if (strstr(request->target, "endless"))
-        testserver_stall(conn);
-    else
-        testserver_write(conn, "0\r\n\r\n", 5);
-}
-
-static void reply_big(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    char *body = malloc(5000001);
-
-    (void)request;
-    memset(body, 'b', 5000000);
-    body[5000000] = '\0';
-    testserver_reply(conn, 200, "", body);
-    free(body);
-}
-
-static void reply_gzip(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    char head[128];
-    int n = snprintf(head, sizeof head,
-                     "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n",
-                     sizeof gzip_bomb);
-
-    (void)request;
-    testserver_write(conn, head, (size_t)n);
-    testserver_write(conn, gzip_bomb, sizeof gzip_bomb);
-}
-
-static void reply_truncated(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    (void)request;
-    testserver_write(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789", 50);
-    testserver_close(conn);
-}
-
-static void reply_stall(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    if (strstr(request->target, "headers"))
-        testserver_write(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123", 44);
-    testserver_stall(conn);
-}
-
-static void reply_reset(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    int n = atomic_fetch_add(&n_seen, 1) + 1;
-
-    if (strstr(request->target, "once") && n > 1)
-        testserver_reply(conn, 200, "", "recovered");
-    else if (strstr(request->target, "eof"))
-        testserver_close(conn);
-    else
-        testserver_reset(conn);
-}
-
-/* 429 with Retry-After: 0 twice, then what the request was. */
-static void reply_throttle(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    int n = atomic_fetch_add(&n_seen, 1) + 1;
-    bool unavailable = strstr(request->target, "503") != NULL;
-
-    if (n <= 2 || strstr(request->target, "always"))
-        testserver_reply(conn, unavailable ? 503 : 429, "Retry-After: 0\r\n", "Too many requests");
-    else
-        testserver_reply(conn, 200, "", request->body_size ? request->body : "ok");
-}
-
-static void reply_fixed(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    static const struct {
-        const char *target;
-        int status;
-        const char *headers, *body;
-    } rows[] = {
-        {"/e/403", 403, "",
-         STATUS(
-             403, "Forbidden",
-             "leases.coordination.k8s.io is forbidden: User \\\"system:anonymous\\\" cannot list "
-             "resource",
-             "")},
-        {"/e/404", 404, "", STATUS(404, "NotFound", "leases \\\"x\\\" not found", "")},
-        {"/e/404text", 404, "", "404 page not found\n"},
-        {"/e/409", 409, "", STATUS(409, "Conflict", "modified", "")},
-        {"/e/409exists", 409, "", STATUS(409, "AlreadyExists", "there", "")},
-        {"/e/410", 410, "", STATUS(410, "Expired", "too old resource version", "")},
-        {"/e/422", 422, "",
-         STATUS(422, "Invalid", "",
-                ",\"details\":{\"causes\":[{\"field\":\"spec.x\",\"message\":\"Required value\"},"
-                "{\"message\":\"odd\"}]}")},
-        {"/e/429details", 429, "",
-         STATUS(429, "TooManyRequests", "slow down", ",\"details\":{\"retryAfterSeconds\":7}")},
-        {"/e/429long", 429, "Retry-After: 30\r\n", "Too many requests, please try again later."},
-        {"/e/429huge", 429, "Retry-After: 86400\r\n", ""},
-        {"/e/429date", 429, "Retry-After: Fri, 20 Nov 2026 10:00:00 GMT\r\n", ""},
-        {"/e/500", 500, "", STATUS(500, "InternalError", "boom\\n\\tline two", "")},
-        {"/e/502", 502, "Content-Type: text/html\r\n",
-         "<html>\r\n<h1>502\tBad   Gateway</h1>\x01</html>"},
-        {"/e/504", 504, "", STATUS(504, "Timeout", "request timed out", "")},
-        {"/e/302", 302, "Location: https://elsewhere.example/login\r\n", ""},
-        {"/e/badjson", 500, "", "{\"kind\":\"Status\",\"mess"},
-        {"/e/notstatus", 400, "", "{\"kind\":\"Pod\",\"message\":\"no\"}"},
-        {"/e/wrongtypes", 400, "",
-         "{\"kind\":\"Status\",\"message\":7,\"reason\":[],\"details\":\"x\"}"},
-    };
-
-    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++)
-        if (strlen(rows[i].target) == strcspn(request->target, "?") &&
-            !strncmp(request->target, rows[i].target, strlen(rows[i].target))) {
-            testserver_reply(conn, rows[i].status, rows[i].headers, rows[i].body);
-            return;
-        }
-    testserver_reply(conn, 200, "", "ok");
-}
-
-static void serve(void *ctx, const struct testserver_request *request, struct testserver_conn *conn)
-{
-    static const struct {
-        const char *prefix;
-        void (*reply)(const struct testserver_request *request, struct testserver_conn *conn);
-    } routes[] = {
-        {"/echo", reply_echo},
-        {"/headers", reply_headers},
-        {"/etag", reply_not_modified},
-        {"/chunks", reply_chunks},
-        {"/big", reply_big},
-        {"/gzip", reply_gzip},
-        {"/truncated", reply_truncated},
-        {"/stall", reply_stall},
-        {"/reset", reply_reset},
-        {"/throttle", reply_throttle},
-        {"/prefix/echo", reply_echo},
-        {"/", reply_fixed},
-    };
-
-    (void)ctx;
-    for (size_t i = 0; i < EK_ARRAY_SIZE(routes); i++)
-        if (!strncmp(request->target, routes[i].prefix, strlen(routes[i].prefix))) {
-            routes[i].reply(request, conn);
-            return;
-        }
-}
-
-/* A server and a client for it. */
-struct scene {
-    struct testserver *server;
-    struct ek_client_config *config;
-    struct clientbench bench;
-};
-
-static void scene_config(struct scene *scene)
-{
-    atomic_store(&n_seen, 0);
-    scene->server = testserver_start(&(struct testserver_options){.handler = serve});
-    scene->config = ek_client_config_new();
-    scene->config->server = ek_xasprintf("http://127.0.0.1:%d", testserver_port(scene->server));
-}
-
-static void scene_start(struct scene *scene)
-{
-    scene_config(scene);
-    clientbench_start(&scene->bench, scene->config);
-}
-
-static void scene_stop(struct scene *scene)
-{
-    clientbench_stop(&scene->bench);
-    testserver_stop(scene->server);
-    ek_client_config_free(scene->config);
-}
+#include "test/support/clientscene.h"
 
 START_TEST(a_request_carries_what_it_should)
 {
-    struct scene scene;
+    struct clientscene scene;
     struct outcome out;
 
-    scene_config(&scene);
+    clientscene_config(&scene);
     ek_free(scene.config->server);
     scene.config->server =
         ek_xasprintf("http://127.0.0.1:%d/prefix/", testserver_port(scene.server));
@@ -294,7 +52,7 @@ START_TEST(a_request_carries_what_it_should)
                                "Impersonate-Extra-example.com%2Fscope: view\n"
                                "a: 1\n");
     outcome_done(&out);
-    scene_stop(&scene);
+    clientscene_stop(&scene);
 }
 END_TEST
 
@@ -324,11 +82,11 @@ static const struct {
 
 START_TEST(methods_and_bodies)
 {
-    struct scene scene;
+    struct clientscene scene;
     struct outcome out;
     const char *name = methods[_i].name;
 
-    scene_start(&scene);
+    clientscene_start(&scene);
     clientbench_do(&scene.bench, &methods[_i].request, &out);
     ck_assert_msg(out.err.code == 0, "%s: %s", name, out.err.message);
     ck_assert_msg(!strncmp(out.body, methods[_i].first_line, strlen(methods[_i].first_line)),
@@ -338,16 +96,16 @@ START_TEST(methods_and_bodies)
                       !strcmp(out.body + out.body_size - tail, methods[_i].last_line),
                   "%s: %s", name, out.body);
     outcome_done(&out);
-    scene_stop(&scene);
+    clientscene_stop(&scene);
 }
 END_TEST
 
 START_TEST(headers_of_the_final_answer_are_kept)
 {
-    struct scene scene;
+    struct clientscene scene;
     struct outcome out;
 
-    scene_start(&scene);
+    clientscene_start(&scene);
     clientbench_do(&scene.bench, &(struct ek_request){.path = "/headers"}, &out);
     ck_assert_str_eq(out.etag, "\"ABC\"");
     ck_assert_str_eq(out.content_type, "application/json;g=apidiscovery.k8s.io");
@@ -360,7 +118,7 @@ START_TEST(headers_of_the_final_answer_are_kept)
     ck_assert_int_eq(out.err.code, 0);
     ck_assert_uint_eq(out.body_size, 0);
     outcome_done(&out);
-    scene_stop(&scene);
+    clientscene_stop(&scene);
 }
 END_TEST
 
@@ -533,11 +291,11 @@ static const struct {
 
 START_TEST(errors_say_what_and_where)
 {
-    struct scene scene;
+    struct clientscene scene;
     struct outcome out;
     const char *name = errors[_i].name, *message = errors[_i].message;
 
-    scene_start(&scene);
+    clientscene_start(&scene);
     clientbench_do(&scene.bench, &errors[_i].request, &out);
     ck_assert_msg(out.err.code == errors[_i].code, "%s: code %d (%s)", name, out.err.code,
                   out.err.message);
@@ -553,7 +311,7 @@ START_TEST(errors_say_what_and_where)
     ck_assert_msg(testserver_requests(scene.server) == errors[_i].n_requests, "%s: %u requests",
                   name, testserver_requests(scene.server));
     outcome_done(&out);
-    scene_stop(&scene);
+    clientscene_stop(&scene);
 }
 END_TEST
 
@@ -575,27 +333,27 @@ static const struct {
 
 START_TEST(what_may_pass_is_tried_again)
 {
-    struct scene scene;
+    struct clientscene scene;
     struct outcome out;
     const char *name = recoveries[_i].name;
 
-    scene_start(&scene);
+    clientscene_start(&scene);
     clientbench_do(&scene.bench, &recoveries[_i].request, &out);
     ck_assert_msg(out.err.code == 0, "%s: %s", name, out.err.message);
     ck_assert_msg(!strcmp(out.body, recoveries[_i].body), "%s: %s", name, out.body);
     ck_assert_msg(testserver_requests(scene.server) == recoveries[_i].n_requests, "%s: %u", name,
                   testserver_requests(scene.server));
     outcome_done(&out);
-    scene_stop(&scene);
+    clientscene_stop(&scene);
 }
 END_TEST
 
 START_TEST(bodies_are_unpacked_and_whole)
 {
-    struct scene scene;
+    struct clientscene scene;
     struct outcome out;
 
-    scene_start(&scene);
+    clientscene_start(&scene);
     clientbench_do(&scene.bench, &(struct ek_request){.path = "/gzip"}, &out);
     ck_assert_uint_eq(out.body_size, 100000);
     outcome_done(&out);
@@ -605,16 +363,16 @@ START_TEST(bodies_are_unpacked_and_whole)
     clientbench_do(&scene.bench, &(struct ek_request){.path = "/big", .max_body = 5000000}, &out);
     ck_assert_int_eq(out.err.code, 0);
     outcome_done(&out);
-    scene_stop(&scene);
+    clientscene_stop(&scene);
 }
 END_TEST
 
 START_TEST(nobody_listening_is_refused)
 {
-    struct scene scene;
+    struct clientscene scene;
     struct outcome out;
 
-    scene_config(&scene);
+    clientscene_config(&scene);
     clientbench_start(&scene.bench, scene.config);
     testserver_stop(scene.server);
     clientbench_do(&scene.bench, &(struct ek_request){.path = "/version"}, &out);
@@ -625,346 +383,6 @@ START_TEST(nobody_listening_is_refused)
     outcome_done(&out);
     clientbench_stop(&scene.bench);
     ek_client_config_free(scene.config);
-}
-END_TEST
-
-/* What a stream brought, and what its reader does after so many bytes. */
-struct stream {
-    struct outcome outcome; /* first: outcome_keep takes it */
-    struct scene *scene;
-    struct ek_buf text;
-    size_t act_at;
-    enum { READ_ON, REFUSE, CANCEL, CANCEL_OTHER, CLOSE, SEND } act;
-    struct ek_call *call, *other;
-    struct outcome other_outcome;
-    int acted;
-};
-
-static int on_data(void *ctx, const char *data, size_t len)
-{
-    struct stream *stream = ctx;
-
-    ek_buf_append(&stream->text, data, len);
-    if (stream->acted || stream->text.len < stream->act_at)
-        return 0;
-    stream->acted = 1;
-    switch (stream->act) {
-    case REFUSE:
-        return EK_E_GONE;
-    case CANCEL:
-        ek_call_cancel(stream->call);
-        return 0;
-    case CANCEL_OTHER:
-        ek_call_cancel(stream->other);
-        return 0;
-    case CLOSE:
-        clientbench_close(&stream->scene->bench);
-        return 0;
-    case SEND:
-        clientbench_send(&stream->scene->bench, &(struct ek_request){.path = "/echo"},
-                         &stream->other_outcome);
-        return 0;
-    case READ_ON:
-    default:
-        return 0;
-    }
-}
-
-static void stream_start(struct stream *stream, struct scene *scene, const char *path)
-{
-    stream->scene = scene;
-    ek_buf_init(&stream->text, 1 << 20);
-    stream->call =
-        ek_client_send(scene->bench.client, &(struct ek_request){.path = path, .on_data = on_data},
-                       outcome_keep, stream);
-}
-
-static void stream_stop(struct stream *stream)
-{
-    outcome_done(&stream->outcome);
-    outcome_done(&stream->other_outcome);
-    ek_buf_done(&stream->text);
-}
-
-START_TEST(streams_come_in_pieces)
-{
-    struct scene scene;
-    struct stream stream = {0};
-
-    scene_start(&scene);
-    stream_start(&stream, &scene, "/chunks");
-    clientbench_run_until(&scene.bench, &stream.outcome.n_done);
-    ck_assert_int_eq(stream.outcome.err.code, 0);
-    ck_assert_str_eq(ek_buf_str(&stream.text), "event\nevent\nevent\nevent\nevent\n");
-    ck_assert_uint_eq(stream.outcome.body_size, 0);
-    stream_stop(&stream);
-    scene_stop(&scene);
-}
-END_TEST
-
-START_TEST(an_error_answer_is_not_streamed)
-{
-    struct scene scene;
-    struct stream stream = {0};
-
-    scene_start(&scene);
-    stream_start(&stream, &scene, "/e/410");
-    clientbench_run_until(&scene.bench, &stream.outcome.n_done);
-    ck_assert_int_eq(stream.outcome.err.code, EK_E_GONE);
-    ck_assert_uint_eq(stream.text.len, 0);
-    ck_assert_uint_gt(stream.outcome.body_size, 0);
-    stream_stop(&stream);
-    scene_stop(&scene);
-}
-END_TEST
-
-START_TEST(a_reader_may_end_its_stream)
-{
-    struct scene scene;
-    struct stream stream = {.act = REFUSE, .act_at = 6};
-
-    scene_start(&scene);
-    stream_start(&stream, &scene, "/chunks/endless");
-    clientbench_run_until(&scene.bench, &stream.outcome.n_done);
-    ck_assert_int_eq(stream.outcome.err.code, EK_E_GONE);
-    ck_assert_int_eq(stream.outcome.n_done, 1);
-    stream_stop(&stream);
-    scene_stop(&scene);
-}
-END_TEST
-
-START_TEST(cancelling_inside_a_callback_is_safe)
-{
-    struct scene scene;
-    struct stream stream = {.act = CANCEL, .act_at = 6};
-    struct outcome after;
-
-    scene_start(&scene);
-    stream_start(&stream, &scene, "/chunks/endless");
-    clientbench_run_until(&scene.bench, &stream.acted);
-    clientbench_do(&scene.bench, &(struct ek_request){.path = "/echo"}, &after);
-    ck_assert_int_eq(after.err.code, 0);
-    ck_assert_int_eq(stream.outcome.n_done, 0);
-    outcome_done(&after);
-    stream_stop(&stream);
-    scene_stop(&scene);
-}
-END_TEST
-
-START_TEST(cancelling_another_inside_a_callback_is_safe)
-{
-    struct scene scene;
-    struct stream stream = {.act = CANCEL_OTHER, .act_at = 30};
-
-    scene_start(&scene);
-    stream.other = clientbench_send(&scene.bench, &(struct ek_request){.path = "/stall"},
-                                    &stream.other_outcome);
-    stream_start(&stream, &scene, "/chunks");
-    clientbench_run_until(&scene.bench, &stream.outcome.n_done);
-    ck_assert_int_eq(stream.acted, 1);
-    ck_assert_int_eq(stream.other_outcome.n_done, 0);
-    ck_assert_int_eq(stream.outcome.err.code, 0);
-    stream_stop(&stream);
-    scene_stop(&scene);
-}
-END_TEST
-
-START_TEST(closing_inside_a_callback_is_safe)
-{
-    struct scene scene;
-    struct stream stream = {.act = CLOSE, .act_at = 6};
-
-    scene_start(&scene);
-    stream_start(&stream, &scene, "/chunks/endless");
-    clientbench_run_until(&scene.bench, &stream.acted);
-    scene_stop(&scene);
-    ck_assert_int_eq(stream.outcome.n_done, 0);
-    stream_stop(&stream);
-}
-END_TEST
-
-START_TEST(sending_inside_a_callback_is_safe)
-{
-    struct scene scene;
-    struct stream stream = {.act = SEND, .act_at = 6};
-
-    scene_start(&scene);
-    stream_start(&stream, &scene, "/chunks/endless");
-    clientbench_run_until(&scene.bench, &stream.acted);
-    clientbench_run_until(&scene.bench, &stream.other_outcome.n_done);
-    ck_assert_int_eq(stream.other_outcome.err.code, 0);
-    scene_stop(&scene);
-    ck_assert_int_eq(stream.outcome.n_done, 0);
-    stream_stop(&stream);
-}
-END_TEST
-
-/* Each outcome starts the next request, cancels a neighbour, and at the end closes the client. */
-struct chain {
-    struct scene *scene;
-    struct ek_call *neighbour;
-    int n, over;
-};
-
-static void on_link(void *ctx, const struct ek_response *resp, const struct ek_err *err)
-{
-    struct chain *chain = ctx;
-
-    ck_assert(err == NULL);
-    ck_assert_int_eq(resp->status, 200);
-    ek_call_cancel(chain->neighbour);
-    chain->neighbour = NULL;
-    if (++chain->n == 20) {
-        clientbench_close(&chain->scene->bench);
-        chain->over = 1;
-        return;
-    }
-    chain->neighbour = ek_client_send(chain->scene->bench.client,
-                                      &(struct ek_request){.path = "/stall"}, NULL, NULL);
-    ek_client_send(chain->scene->bench.client, &(struct ek_request){.path = "/echo"}, on_link,
-                   chain);
-}
-
-START_TEST(outcomes_may_send_cancel_and_close)
-{
-    struct scene scene;
-    struct chain chain = {.scene = &scene};
-
-    scene_start(&scene);
-    ek_client_send(scene.bench.client, &(struct ek_request){.path = "/echo"}, on_link, &chain);
-    clientbench_run_until(&scene.bench, &chain.over);
-    scene_stop(&scene);
-    ck_assert_int_eq(chain.n, 20);
-}
-END_TEST
-
-START_TEST(cancelling_before_the_start_is_safe)
-{
-    struct scene scene;
-    struct outcome out, after;
-
-    scene_start(&scene);
-    ek_call_cancel(clientbench_send(&scene.bench, &(struct ek_request){.path = "/echo"}, &out));
-    ek_call_cancel(NULL);
-    clientbench_do(&scene.bench, &(struct ek_request){.path = "/echo"}, &after);
-    ck_assert_int_eq(out.n_done, 0);
-    ck_assert_uint_eq(testserver_requests(scene.server), 1);
-    outcome_done(&after);
-    scene_stop(&scene);
-}
-END_TEST
-
-START_TEST(a_hundred_requests_at_once)
-{
-    enum { N = 100 };
-    struct scene scene;
-    struct outcome out[N];
-
-    scene_start(&scene);
-    for (int i = 0; i < N; i++)
-        clientbench_send(&scene.bench, &(struct ek_request){.path = "/echo"}, &out[i]);
-    for (int i = 0; i < N; i++) {
-        clientbench_run_until(&scene.bench, &out[i].n_done);
-        ck_assert_msg(out[i].err.code == 0, "%d: %s", i, out[i].err.message);
-        outcome_done(&out[i]);
-    }
-    ck_assert_uint_eq(testserver_requests(scene.server), N);
-    scene_stop(&scene);
-}
-END_TEST
-
-START_TEST(closing_drops_what_is_under_way)
-{
-    enum { N = 30 };
-    struct scene scene;
-    struct outcome out[N];
-    struct outcome first;
-
-    scene_start(&scene);
-    clientbench_do(&scene.bench, &(struct ek_request){.path = "/echo"}, &first);
-    for (int i = 0; i < N; i++)
-        clientbench_send(&scene.bench,
-                         &(struct ek_request){.path = i % 2 ? "/stall" : "/stall/headers"},
-                         &out[i]);
-    while (testserver_requests(scene.server) < N / 2)
-        uv_run(&scene.bench.loop, UV_RUN_ONCE);
-    scene_stop(&scene);
-    for (int i = 0; i < N; i++)
-        ck_assert_int_eq(out[i].n_done, 0);
-    outcome_done(&first);
-}
-END_TEST
-
-START_TEST(connections_are_kept_and_kept_apart)
-{
-    struct scene scene;
-    struct outcome out;
-
-    scene_start(&scene);
-    for (int i = 0; i < 3; i++) {
-        clientbench_do(&scene.bench, &(struct ek_request){.path = "/echo"}, &out);
-        outcome_done(&out);
-    }
-    ck_assert_uint_eq(testserver_connections(scene.server), 1);
-    for (int i = 0; i < 3; i++) {
-        clientbench_do(&scene.bench,
-                       &(struct ek_request){.path = "/echo", .fresh_connection = true}, &out);
-        outcome_done(&out);
-    }
-    ck_assert_uint_eq(testserver_connections(scene.server), 2);
-    clientbench_do(
-        &scene.bench,
-        &(struct ek_request){.path = "/stall", .fresh_connection = true, .timeout_ms = 50}, &out);
-    ck_assert_int_eq(out.err.code, EK_E_TIMEOUT);
-    outcome_done(&out);
-    clientbench_do(&scene.bench, &(struct ek_request){.path = "/echo", .fresh_connection = true},
-                   &out);
-    ck_assert_uint_eq(testserver_connections(scene.server), 3);
-    outcome_done(&out);
-    scene_stop(&scene);
-}
-END_TEST
-
-struct observed {
-    struct ek_buf text;
-    char host[64];
-};
-
-static void on_observed(void *ctx, const char *method, const char *code, const char *host,
-                        double seconds)
-{
-    struct observed *observed = ctx;
-
-    ck_assert(seconds >= 0 && seconds < 30);
-    snprintf(observed->host, sizeof observed->host, "%s", host);
-    ek_buf_printf(&observed->text, "%s %s; ", method, code);
-}
-
-START_TEST(each_exchange_is_observed)
-{
-    static const struct ek_request requests[] = {
-        {.path = "/throttle"},
-        {.method = "PUT", .path = "/e/409"},
-        {.path = "/stall", .timeout_ms = 50},
-    };
-    struct scene scene;
-    struct outcome out;
-    struct observed observed;
-    char host[64];
-
-    ek_buf_init(&observed.text, 4096);
-    scene_start(&scene);
-    ek_client_set_observer(scene.bench.client, on_observed, &observed);
-    for (size_t i = 0; i < EK_ARRAY_SIZE(requests); i++) {
-        clientbench_do(&scene.bench, &requests[i], &out);
-        outcome_done(&out);
-    }
-    ck_assert_str_eq(ek_buf_str(&observed.text),
-                     "GET 429; GET 429; GET 200; PUT 409; GET <error>; ");
-    snprintf(host, sizeof host, "127.0.0.1:%d", testserver_port(scene.server));
-    ck_assert_str_eq(observed.host, host);
-    ek_buf_done(&observed.text);
-    scene_stop(&scene);
 }
 END_TEST
 
@@ -1039,19 +457,6 @@ int main(void)
     tcase_add_loop_test(tcase, what_may_pass_is_tried_again, 0, (int)EK_ARRAY_SIZE(recoveries));
     tcase_add_test(tcase, bodies_are_unpacked_and_whole);
     tcase_add_test(tcase, nobody_listening_is_refused);
-    tcase_add_test(tcase, streams_come_in_pieces);
-    tcase_add_test(tcase, an_error_answer_is_not_streamed);
-    tcase_add_test(tcase, a_reader_may_end_its_stream);
-    tcase_add_test(tcase, cancelling_inside_a_callback_is_safe);
-    tcase_add_test(tcase, cancelling_another_inside_a_callback_is_safe);
-    tcase_add_test(tcase, closing_inside_a_callback_is_safe);
-    tcase_add_test(tcase, sending_inside_a_callback_is_safe);
-    tcase_add_test(tcase, outcomes_may_send_cancel_and_close);
-    tcase_add_test(tcase, cancelling_before_the_start_is_safe);
-    tcase_add_test(tcase, a_hundred_requests_at_once);
-    tcase_add_test(tcase, closing_drops_what_is_under_way);
-    tcase_add_test(tcase, connections_are_kept_and_kept_apart);
-    tcase_add_test(tcase, each_exchange_is_observed);
     tcase_add_loop_test(tcase, server_addresses, 0, (int)EK_ARRAY_SIZE(servers));
     tcase_add_test(tcase, uri_escape);
     suite_add_tcase(suite, tcase);

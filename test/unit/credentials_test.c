@@ -6,15 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 #include <yyjson.h>
 
 #include "api/time.h"
 #include "informers/credentials.h"
 #include "informers/exec_credential.h"
 #include "test/support/clientbench.h"
+#include "test/support/testdir.h"
 #include "test/support/testpki.h"
 #include "test/support/testserver.h"
 
@@ -22,35 +20,23 @@
 #define NOW  1700000000000LL
 #define KIND "\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\""
 
-static char dir[64];
+static char dir[TESTDIR_SIZE];
 
 static void setup(void)
 {
-    snprintf(dir, sizeof dir, "/tmp/ek-credentials-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    testdir_make(dir);
 }
 
 static void teardown(void)
 {
-    char command[96];
-
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
+    testdir_remove(dir);
 }
 
-/* Writes a file of the test's folder, by rename as Kubernetes does; returns its path, owned. */
+/* Writes a file of the test's folder; returns its path, owned. */
 static char *put(const char *name, const char *text, int mode)
 {
-    char *path = ek_xasprintf("%s/%s", dir, name);
-    EK_AUTOFREE char *temporary = ek_xasprintf("%s/%s.new", dir, name);
-    FILE *file = fopen(temporary, "w");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-    chmod(temporary, (mode_t)mode);
-    ck_assert_int_eq(rename(temporary, path), 0);
-    return path;
+    testdir_put(dir, name, text, mode);
+    return ek_xasprintf("%s/%s", dir, name);
 }
 
 static void replace(const char *name, const char *text)

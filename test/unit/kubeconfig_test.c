@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "api/buf.h"
 #include "informers/base64.h"
 #include "informers/kubeconfig.h"
+#include "test/support/testdir.h"
 
 #define PEM_B64 "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==" /* -----BEGIN CERTIFICATE----- */
 
@@ -311,7 +310,7 @@ END_TEST
 
 /* A folder that stands for a machine, and the environment on it. */
 struct machine {
-    char root[64];
+    char root[TESTDIR_SIZE];
     const char *const *env; /* pairs, ended by NULL; "@" in a value stands for root */
     char values[4][512];    /* of the last calls */
     unsigned n_calls;
@@ -333,22 +332,6 @@ static const char *machine_getenv(void *ctx, const char *name)
         return value;
     }
     return NULL;
-}
-
-static void put_file(const struct machine *machine, const char *path, const char *text)
-{
-    char full[256];
-
-    snprintf(full, sizeof full, "%s/%s", machine->root, path);
-    for (char *p = full + strlen(machine->root) + 1; (p = strchr(p, '/')); p++) {
-        *p = '\0';
-        mkdir(full, 0700);
-        *p = '/';
-    }
-    FILE *file = fopen(full, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
 }
 
 #define SA     "var/run/secrets/kubernetes.io/serviceaccount/"
@@ -518,15 +501,15 @@ static const struct {
 START_TEST(which_is_loaded)
 {
     EK_AUTOPTR(ek_client_config, ek_client_config_free) *config = NULL;
-    struct machine machine = {.root = "/tmp/ek-kubeconfig-XXXXXX", .env = loads[_i].env};
+    struct machine machine = {.env = loads[_i].env};
     struct ek_client_env env = {machine_getenv, &machine, machine.root};
     struct ek_err err = {0};
-    char text[4096] = "", path[128] = "", command[128];
+    char text[4096] = "", path[128] = "";
     const char *name = loads[_i].name;
 
-    ck_assert_ptr_nonnull(mkdtemp(machine.root));
+    testdir_make(machine.root);
     for (int i = 0; loads[_i].files[i]; i += 2)
-        put_file(&machine, loads[_i].files[i], loads[_i].files[i + 1]);
+        testdir_put(machine.root, loads[_i].files[i], loads[_i].files[i + 1], 0600);
     if (loads[_i].path)
         snprintf(path, sizeof path, "%s/%s", machine.root, loads[_i].path);
     int rc = ek_kubeconfig_load(path, loads[_i].context, &env, &config, &err);
@@ -535,8 +518,7 @@ START_TEST(which_is_loaded)
         print(config, text, sizeof text);
     ck_assert_msg(strstr(rc ? err.message : text, loads[_i].want) != NULL, "%s: %s", name,
                   rc ? err.message : text);
-    snprintf(command, sizeof command, "rm -r %s", machine.root);
-    ck_assert_int_eq(system(command), 0);
+    testdir_remove(machine.root);
 }
 END_TEST
 
