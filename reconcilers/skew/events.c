@@ -57,6 +57,12 @@ static yyjson_val *find_old(yyjson_val *list, const char *name, const struct ek_
     return NULL;
 }
 
+/* Without the "v": /version writes it, version_info does not. */
+static const char *bare(const char *version)
+{
+    return *version == 'v' ? version + 1 : version;
+}
+
 static void tell_version_change(struct events *e, const char *name, yyjson_val *old,
                                 const struct ek_versions *v)
 {
@@ -67,7 +73,7 @@ static void tell_version_change(struct events *e, const char *name, yyjson_val *
     if (!binary || !now[0] || !v->emulation.known)
         return;
     ek_minor_format(v->emulation, buf);
-    if (strcmp(binary, now) == 0 && (!emulation || strcmp(emulation, buf) == 0))
+    if (strcmp(bare(binary), bare(now)) == 0 && (!emulation || strcmp(emulation, buf) == 0))
         return;
     tell(e, false, "PeerVersionChanged", "Observe",
          ek_arena_printf(e->arena, "API server %s went from %s (emulation %s) to %s (emulation %s)",
@@ -146,8 +152,8 @@ static void tell_skew(struct events *e)
     }
     if (news > VIOLATIONS_TOLD)
         tell(e, true, "SkewUnsupported", "Judge",
-             ek_arena_printf(e->arena, "%zu more violations, see status.violations",
-                             news - VIOLATIONS_TOLD));
+             ek_arena_printf(e->arena, "%zu more violation%s, see status.violations",
+                             news - VIOLATIONS_TOLD, news - VIOLATIONS_TOLD == 1 ? "" : "s"));
 }
 
 /* A condition that went to False, or came back from it. */

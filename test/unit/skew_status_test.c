@@ -139,6 +139,8 @@ static const struct {
     {"peer stopped", FINE, A CONTROLLERS, "!PeerUnreachable"},
     {"peer changes its version", FINE,
      A "peer cp-b v1.36.3/1.36/1.35 lease=id-b\n" SAME("cp-b") CONTROLLERS, "PeerVersionChanged"},
+    {"peer's version is read elsewhere", FINE,
+     A "peer cp-b 1.36.2/1.36/1.35 lease=id-b\n" SAME("cp-b") CONTROLLERS, ""},
     {"peer changes its emulation", FINE,
      A "peer cp-b v1.36.2/1.35/1.34 lease=id-b\n" SAME("cp-b") CONTROLLERS,
      "!SkewUnsupported !SkewUnsupported PeerVersionChanged"},
