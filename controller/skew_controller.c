@@ -189,6 +189,16 @@ static void apply_status(struct ek_skew_controller *c)
     c->apply = ek_apply_status(c->config.client, &target, content, on_status_applied, c);
 }
 
+/* Whether the ControlPlane exists is not known: creating it again and again would tell nobody. */
+static void finish_unreadable(struct ek_skew_controller *c)
+{
+    struct ek_err err;
+
+    ek_err_set(&err, EK_E_FORBIDDEN, "controlplanes.evenkeel.dev could not be read: %s",
+               c->snapshot.view.control_plane_why);
+    finish(c, &err);
+}
+
 static void reconcile(void *ctx, const char *key, struct ek_reconcile *run)
 {
     struct ek_skew_controller *c = ctx;
@@ -202,6 +212,8 @@ static void reconcile(void *ctx, const char *key, struct ek_reconcile *run)
     export_metrics(c);
     if (!c->config.may_write(c->config.ctx))
         finish(c, NULL);
+    else if (c->snapshot.view.control_plane_why)
+        finish_unreadable(c);
     else if (c->plan.create)
         create(c);
     else if (c->plan.status_changed)

@@ -149,6 +149,8 @@ static void fill_view(struct ek_skew_snapshot *snapshot)
     for (size_t i = 0; i < snapshot->n[CONTROL_PLANES]; i++)
         if (!strcmp(ek_obj_name(snapshot->lists[CONTROL_PLANES][i]), "cluster"))
             view->control_plane = snapshot->lists[CONTROL_PLANES][i];
+    if (!strncmp(snapshot->objs[CONTROL_PLANES].why, "forbidden", 9))
+        view->control_plane_why = snapshot->objs[CONTROL_PLANES].why;
     view->probes = snapshot->probes;
     view->n_probes = snapshot->n_probes;
 }
@@ -164,8 +166,8 @@ static void add_probe(struct ek_skew_snapshot *snapshot, const char *address,
 static char *why_not(const struct ek_resource *resource, const struct ek_informer_status *status)
 {
     if (status->last_error_code == EK_E_FORBIDDEN)
-        return ek_xasprintf("forbidden: grant get, list and watch on %s%s%s%s%s",
-                            resource->resource, *resource->group ? "." : "", resource->group,
+        return ek_xasprintf("forbidden: grant list and watch on %s%s%s%s%s", resource->resource,
+                            *resource->group ? "." : "", resource->group,
                             resource->namespace ? " in namespace " : "",
                             resource->namespace ? resource->namespace : "");
     if (status->synced && !status->served)
@@ -365,7 +367,8 @@ const char *ek_skew_watch_failure(const struct ek_skew_watch *watch)
     for (int r = 0; r < N_RESOURCES; r++) {
         struct ek_informer_status status;
         ek_informer_status(watch->informers[r], &status);
-        if (!is_settled(&status) && *status.last_error)
+        /* 429 means "come again", as a server says of a kind that it has just learned. */
+        if (!is_settled(&status) && *status.last_error && status.last_error_code != EK_E_THROTTLED)
             return status.last_error;
     }
     return NULL;

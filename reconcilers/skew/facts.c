@@ -134,10 +134,50 @@ static void note_candidates(struct facts *f)
                          "where their metrics can be read");
 }
 
+static bool denies(const struct ek_probe *probe, size_t answer)
+{
+    const struct ek_probe_answer *a =
+        (const struct ek_probe_answer *)(const void *)((const char *)probe + answer);
+    return a->error.code == EK_E_FORBIDDEN;
+}
+
+/* What API servers may be asked is granted by path, for all of them: one sentence says what lacks,
+ * also where another source had the answer. */
+static void note_denied(struct facts *f)
+{
+    static const struct {
+        const char *path;
+        size_t answer;
+    } questions[] = {
+        {"/version", offsetof(struct ek_probe, version_answer)},
+        {"/readyz", offsetof(struct ek_probe, ready_answer)},
+        {"/openapi/v3/version", offsetof(struct ek_probe, openapi_answer)},
+        {"/metrics", offsetof(struct ek_probe, metrics_answer)},
+        {"/api and /apis", offsetof(struct ek_probe, discovery_answer)},
+    };
+    const char *denied = "";
+
+    for (size_t q = 0; q < sizeof questions / sizeof *questions; q++)
+        for (size_t i = 0; i < f->out->n_peers; i++) {
+            const struct ek_probe *probe = f->out->peers[i].probe;
+            if (!probe || !denies(probe, questions[q].answer))
+                continue;
+            denied =
+                ek_arena_printf(f->arena, "%s%s%s", denied, *denied ? ", " : "", questions[q].path);
+            break;
+        }
+    if (*denied)
+        ek_notes_add(f->notes, "API servers deny %s: grant get on these nonResourceURLs", denied);
+}
+
 static void note_objects(struct facts *f)
 {
     const struct ek_skew_view *view = f->view;
 
+    if (view->control_plane_why)
+        ek_notes_add(f->notes, "the ControlPlane could not be read (%s): its spec does not apply",
+                     ek_notes_cut(f->arena, view->control_plane_why, 300));
+    note_denied(f);
     note_unavailable(f, &view->endpoint_slices, "EndpointSlices in the namespace default",
                      "addresses of API servers are known only from static pods and "
                      "spec.peers.endpoints");

@@ -42,6 +42,7 @@ struct ek_probe_at {
 struct ek_skew_view {
     int64_t now_ms;                     /* wall clock */
     const struct ek_obj *control_plane; /* the ControlPlane named "cluster"; NULL: not there yet */
+    const char *control_plane_why;      /* what forbids to read it; NULL when nothing does */
     struct ek_objs leases;              /* kube-system */
     struct ek_objs candidates;          /* LeaseCandidates, kube-system */
     struct ek_objs endpoint_slices;     /* default */

@@ -195,5 +195,7 @@ const struct ek_skew_view *ek_view_fixture_view(struct ek_view_fixture *fx)
     fx->view.n_probes = fx->n_probes;
     struct fixture_list *planes = &fx->lists[FIXTURE_CONTROL_PLANE];
     fx->view.control_plane = planes->n ? planes->items[planes->n - 1] : NULL;
+    const char *why = fx->why[FIXTURE_CONTROL_PLANE];
+    fx->view.control_plane_why = *why ? why : NULL;
     return &fx->view;
 }

@@ -19,7 +19,7 @@
  *         [info_ev=1.36] [info_mcv=1.35] [cert=NAME,..] [error=refused|timeout|tls|forbidden]
  *         [failed=version|metrics|openapi,..] [age=1]
  *   controlplane [mode=Static] [endpoints=IP:PORT,..]
- *   deny leases|candidates|endpoint_slices|nodes|pods WHY..
+ *   deny leases|candidates|endpoint_slices|nodes|pods|controlplane WHY..
  *
  * Whatever cannot be made fails the running test. A fixture owns all that its view shows.
  */

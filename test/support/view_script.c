@@ -271,7 +271,8 @@ static void do_controlplane(const struct line *line, struct ek_buf *out)
 
 static void do_deny(const struct line *line, struct ek_buf *out)
 {
-    static const char *const names[] = {"leases", "candidates", "endpoint_slices", "nodes", "pods"};
+    static const char *const names[FIXTURE_LISTS] = {"leases", "candidates", "endpoint_slices",
+                                                     "nodes",  "pods",       "controlplane"};
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++) {
         if (strcmp(line->words[1], names[i]) != 0)

@@ -137,7 +137,8 @@ static const struct row peers[] = {
      P "1.31/~1.31/~1.30 Version\n" ASK, ""},
     {"assumed minimum: before 1.31", ONE "version=v1.28.4", P "1.28/~1.28/~1.27 Version\n" ASK, ""},
     {"only OpenAPI may be read", ONE "openapi=1.34 error=forbidden failed=version,metrics",
-     P "?/1.34/~1.33 None Forbidden\n" ASK, ""},
+     P "?/1.34/~1.33 None Forbidden\n" ASK,
+     "API servers deny /version, /metrics: grant get on these nonResourceURLs"},
     {"vendor suffix", ONE "version=v1.30.5-gke.1014001 info=1.30.5",
      P "1.30/~1.30/~1.29 VersionInfo\n" ASK, ""},
     {"not to be parsed", ONE "version=unknown", P "?/?/? Version Unparsable\n" ASK, ""},
@@ -149,10 +150,10 @@ static const struct row peers[] = {
      ""},
     {"kept metrics of before an upgrade do not count",
      ONE "version=v1.36.2 info=1.35.1 info_ev=1.34 info_mcv=1.33 error=forbidden failed=metrics",
-     P "1.36/~1.36/~1.35 Version\n" ASK, ""},
+     P "1.36/~1.36/~1.35 Version\n" ASK, "API servers deny /metrics: grant get"},
     {"kept metrics of the same binary do",
      ONE "version=v1.36.2 info=1.36.2 info_ev=1.34 info_mcv=1.33 error=forbidden failed=metrics",
-     P "1.36/1.34/1.33 Version\n" ASK, ""},
+     P "1.36/1.34/1.33 Version\n" ASK, "API servers deny /metrics: grant get"},
     {"unreachable, but in the endpoints: the last answers stand",
      "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.36.2 ev=1.35 mcv=1.34 error=refused age=90",
      "peer 10.0.0.1:6443 live (ConnectionRefused) 1.36/1.35/1.34 Version\n" ASK, ""},
@@ -189,6 +190,9 @@ static const struct row peers[] = {
      "slice 10.0.0.1\ndeny candidates forbidden: needs list on leasecandidates",
      "peer 10.0.0.1:6443 live (NotProbed) ?/?/? None NotProbed\n" ASK,
      "LeaseCandidates could not be read (forbidden"},
+    {"the ControlPlane may not be read", "slice 10.0.0.1\ndeny controlplane forbidden: needs list",
+     "peer 10.0.0.1:6443 live (NotProbed) ?/?/? None NotProbed\n" ASK,
+     "the ControlPlane could not be read (forbidden: needs list): its spec does not apply"},
 };
 
 START_TEST(peer_row)
