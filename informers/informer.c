@@ -473,6 +473,11 @@ struct ek_store *ek_informer_store(struct ek_informer *informer)
     return informer->store;
 }
 
+const struct ek_reflector *ek_informer_reflector(const struct ek_informer *informer)
+{
+    return informer->reflector;
+}
+
 void ek_informer_status(const struct ek_informer *informer, struct ek_informer_status *ret_status)
 {
     struct ek_reflector_status status;

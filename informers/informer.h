@@ -15,7 +15,8 @@
 #include "informers/store.h"
 
 struct ek_informer;
-struct ek_reflector_config; /* informers/reflector.h */
+struct ek_reflector;        /* informers/reflector.h */
+struct ek_reflector_config; /* likewise */
 
 /* What is watched; strings are copied. */
 struct ek_resource {
@@ -65,6 +66,9 @@ void ek_informer_stop(struct ek_informer *informer, void (*on_stopped)(void *ctx
 void ek_informer_free(struct ek_informer *informer);
 
 struct ek_store *ek_informer_store(struct ek_informer *informer);
+
+/* Its state machine, to be looked at only: status and history. Its times are uv_now's. Borrowed. */
+const struct ek_reflector *ek_informer_reflector(const struct ek_informer *informer);
 void ek_informer_status(const struct ek_informer *informer, struct ek_informer_status *ret_status);
 
 /* Calls fn whenever synced, served or the error text changes. One observer. */

@@ -17,6 +17,11 @@ struct ek_reflector {
     unsigned long long lists, watches, events, failures, illegal;
     bool synced, served;
     struct ek_err err; /* of the last exchange */
+    struct ek_err failure;
+    int64_t failure_ms;
+    int64_t timer_ms; /* when the timer is due, EK_TIME_UNSET for none */
+    struct ek_reflector_transition history[EK_REFLECTOR_HISTORY]; /* a ring */
+    size_t n_transitions;                                         /* ever */
     struct ek_backoff backoff;
     struct ek_rand random;
 
@@ -57,6 +62,7 @@ struct ek_reflector_step__ {
     int64_t now_ms;
     const struct ek_reflector_event *event;
     struct ek_reflector_actions *out;
+    const struct ek_err *wrong; /* what has gone wrong in this step, NULL for nothing yet */
 };
 
 /* reflector.c */

@@ -4,6 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/quote.h"
+#include "api/time.h"
+
 /* A server may ask for patience, but not for ever. */
 #define RETRY_AFTER_MAX_MS 300000
 
@@ -16,6 +19,16 @@ static const char *const state_names[EK_REFLECTOR_STATE_MAX] = {
 const char *ek_reflector_state_name(enum ek_reflector_state state)
 {
     return state_names[state];
+}
+
+const char *ek_reflector_event_name(enum ek_reflector_event_kind kind)
+{
+    static const char *const names[EK_EVENT_MAX] = {
+#define X(name) #name,
+        EK_REFLECTOR_EVENTS(X)
+#undef X
+    };
+    return names[kind];
 }
 
 struct ek_reflector_config ek_reflector_config_default(void)
@@ -44,6 +57,7 @@ struct ek_reflector *ek_reflector_new(const struct ek_reflector_config *config, 
     ek_backoff_init(&r->backoff, &config->backoff, ek_rand_next(&r->random), now_ms);
     r->entered_ms = now_ms;
     r->served = true;
+    r->timer_ms = EK_TIME_UNSET;
     r->internal_first_ms = r->internal_last_ms = EK_REFLECTOR_NEVER;
     r->fresh = ek_store_new();
     r->last_rv = ek_xstrdup("");
@@ -82,8 +96,32 @@ struct ek_reflector_action *ek_reflector_emit__(struct ek_reflector_step__ *s,
     return action;
 }
 
+/* What an event says went wrong, NULL for nothing. */
+static const struct ek_err *error_of(const struct ek_reflector_event *event)
+{
+    if (event->kind == EK_EVENT_WATCH_FRAME)
+        return event->frame->type == EK_WATCH_ERROR ? &event->frame->status : NULL;
+    return event->err;
+}
+
+static void remember(struct ek_reflector_step__ *s, enum ek_reflector_state to)
+{
+    struct ek_reflector_transition *t =
+        &s->r->history[s->r->n_transitions++ % EK_REFLECTOR_HISTORY];
+    const struct ek_err *wrong = s->wrong ? s->wrong : error_of(s->event);
+
+    *t = (struct ek_reflector_transition){
+        .from = s->r->state, .to = to, .cause = s->event->kind, .at_ms = s->now_ms};
+    if (!wrong)
+        return;
+    struct ek_str why = ek_str_from(wrong->message);
+    t->code = wrong->code;
+    memcpy(t->why, why.p, ek_utf8_cut(why, sizeof t->why - 1));
+}
+
 void ek_reflector_transition__(struct ek_reflector_step__ *s, enum ek_reflector_state state)
 {
+    remember(s, state);
     s->r->state = state;
     s->r->entered_ms = s->now_ms;
     s->r->entered[state]++;
@@ -92,6 +130,7 @@ void ek_reflector_transition__(struct ek_reflector_step__ *s, enum ek_reflector_
 void ek_reflector_set_timer__(struct ek_reflector_step__ *s, int64_t ms)
 {
     ek_reflector_emit__(s, EK_ACTION_SET_TIMER)->timer_ms = ms;
+    s->r->timer_ms = ms < 0 ? EK_TIME_UNSET : s->now_ms + ms;
 }
 
 void ek_reflector_illegal__(struct ek_reflector_step__ *s)
@@ -109,7 +148,10 @@ void ek_reflector_set_str__(char **slot, const char *value)
 void ek_reflector_failed__(struct ek_reflector_step__ *s, const struct ek_err *err)
 {
     s->r->err = *err;
+    s->r->failure = *err;
+    s->r->failure_ms = s->now_ms;
     s->r->failures++;
+    s->wrong = &s->r->err;
     ek_reflector_emit__(s, EK_ACTION_REPORT)->err = &s->r->err;
 }
 
@@ -239,7 +281,7 @@ void ek_reflector_step(struct ek_reflector *r, int64_t now_ms,
         [EK_REFLECTOR_NOT_SERVED] = on_backoff,
         [EK_REFLECTOR_STOPPED] = ek_reflector_illegal__,
     };
-    struct ek_reflector_step__ s = {r, now_ms, event, ret_actions};
+    struct ek_reflector_step__ s = {.r = r, .now_ms = now_ms, .event = event, .out = ret_actions};
 
     ret_actions->n = 0;
     release_replaced(r);
@@ -258,6 +300,9 @@ void ek_reflector_status(const struct ek_reflector *r, struct ek_reflector_statu
         .served = r->served,
         .last_rv = r->last_rv,
         .err = &r->err,
+        .failure = &r->failure,
+        .failure_ms = r->failure_ms,
+        .timer_ms = r->timer_ms,
         .lists = r->lists,
         .watches = r->watches,
         .events = r->events,
@@ -265,4 +310,12 @@ void ek_reflector_status(const struct ek_reflector *r, struct ek_reflector_statu
         .illegal = r->illegal,
         .entered = r->entered,
     };
+}
+
+const struct ek_reflector_transition *ek_reflector_transition_at(const struct ek_reflector *r,
+                                                                 size_t i)
+{
+    if (i >= r->n_transitions || i >= EK_REFLECTOR_HISTORY)
+        return NULL;
+    return &r->history[(r->n_transitions - 1 - i) % EK_REFLECTOR_HISTORY];
 }

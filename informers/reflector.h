@@ -71,17 +71,22 @@ enum ek_reflector_state {
 /* The name of a state, "WATCHING"; constant. */
 const char *ek_reflector_state_name(enum ek_reflector_state state);
 
+#define EK_REFLECTOR_EVENTS(X)                                                                     \
+    X(START)                                                                                       \
+    X(LIST_PAGE)    /* page */                                                                     \
+    X(LIST_FAILED)  /* err: a transport error, an HTTP status, an undecodable page */              \
+    X(WATCH_OPEN)   /* a 2xx answer has begun; may be left out */                                  \
+    X(WATCH_FRAME)  /* frame */                                                                    \
+    X(WATCH_EOF)    /* the server ended the stream in good order */                                \
+    X(WATCH_FAILED) /* err: could not open, broke, or sent what cannot be decoded */               \
+    X(TIMER)        /* the time of the last SET_TIMER has come */                                  \
+    X(STOP)
+
 enum ek_reflector_event_kind {
-    EK_EVENT_START,
-    EK_EVENT_LIST_PAGE,    /* page */
-    EK_EVENT_LIST_FAILED,  /* err: a transport error, an HTTP status, an undecodable page */
-    EK_EVENT_WATCH_OPEN,   /* a 2xx answer has begun; may be left out */
-    EK_EVENT_WATCH_FRAME,  /* frame */
-    EK_EVENT_WATCH_EOF,    /* the server ended the stream in good order */
-    EK_EVENT_WATCH_FAILED, /* err: could not open, broke, or sent what cannot be decoded */
-    EK_EVENT_TIMER,        /* the time of the last SET_TIMER has come */
-    EK_EVENT_STOP,
-    EK_EVENT_MAX,
+#define X(name) EK_EVENT_##name,
+    EK_REFLECTOR_EVENTS(X)
+#undef X
+        EK_EVENT_MAX,
 };
 
 struct ek_reflector_event {
@@ -165,14 +170,28 @@ struct ek_reflector_config {
 /* The defaults: client-go's numbers, 250,000 objects, streaming on. */
 struct ek_reflector_config ek_reflector_config_default(void);
 
-/* How it is doing; strings and err are borrowed until the next step. */
+/* One change of state, for whoever wants to know how it came to this. */
+struct ek_reflector_transition {
+    enum ek_reflector_state from, to;
+    enum ek_reflector_event_kind cause; /* the event that was taken */
+    int64_t at_ms;                      /* time of the step */
+    int code;                           /* EK_E_* of what went wrong, 0 for nothing */
+    char why[160];                      /* its message, cut; "" for nothing */
+};
+
+#define EK_REFLECTOR_HISTORY 16
+
+/* How it is doing; strings and errors are borrowed until the next step. */
 struct ek_reflector_status {
     enum ek_reflector_state state;
     int64_t entered_ms; /* time of the step that entered state */
-    bool synced;        /* the first REPLACE happened */
-    bool served;        /* false in and while retrying from NOT_SERVED */
+    int64_t timer_ms; /* when the timer is due: the next try, or a deadline; EK_TIME_UNSET: none */
+    bool synced;      /* the first REPLACE happened */
+    bool served;      /* false in and while retrying from NOT_SERVED */
     const char *last_rv;
-    const struct ek_err *err; /* of the last exchange, code 0 when it went well */
+    const struct ek_err *err;     /* of the last exchange, code 0 when it went well */
+    const struct ek_err *failure; /* the last thing that went wrong, code 0 before; stays */
+    int64_t failure_ms;           /* and when */
     unsigned long long lists, watches, events, failures; /* requests, requests, frames, errors */
     unsigned long long illegal;                          /* events that the state did not expect */
     const unsigned long long *entered;                   /* per state, how often entered */
@@ -191,5 +210,13 @@ void ek_reflector_step(struct ek_reflector *reflector, int64_t now_ms,
 
 void ek_reflector_status(const struct ek_reflector *reflector,
                          struct ek_reflector_status *ret_status);
+
+/* The i-th last change of state, 0 for the newest; NULL beyond the last EK_REFLECTOR_HISTORY.
+ * Borrowed until the next step. */
+const struct ek_reflector_transition *
+ek_reflector_transition_at(const struct ek_reflector *reflector, size_t i);
+
+/* The name of an event, "LIST_FAILED"; constant. */
+const char *ek_reflector_event_name(enum ek_reflector_event_kind kind);
 
 #endif
