@@ -12,10 +12,14 @@
  * pings are no help: it does not miss the answers. */
 #define DEAD_PEER_MS 30000
 
+static size_t body_max(const struct ek_call *call)
+{
+    return call->request.max_body ? call->request.max_body : EK_CLIENT_BODY_MAX;
+}
+
 void call_answer_reset__(struct ek_call *call)
 {
     struct call_answer *answer = &call->answer;
-    size_t max = call->request.max_body ? call->request.max_body : EK_CLIENT_BODY_MAX;
 
     ek_buf_done(&answer->body);
     ek_free(answer->content_type);
@@ -25,7 +29,7 @@ void call_answer_reset__(struct ek_call *call)
     cert_info_free__(answer->cert);
     tls_note_unref__(answer->note);
     *answer = (struct call_answer){.retry_after_ms = -1};
-    ek_buf_init(&answer->body, max);
+    ek_buf_init(&answer->body, body_max(call));
 }
 
 void call_attempt_done__(struct ek_call *call)
@@ -228,8 +232,8 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
         forget_headers(&call->answer); /* those of an interim answer do not count */
         call->answer.status = blank ? parse_status(blank + 1, line + len) : 0;
         note_cert(call);
-        if (call->answer.status < 200 || call->answer.status > 299)
-            call->answer.body.max = EK_CLIENT_ERROR_BODY_MAX;
+        call->answer.body.max =
+            call->answer.status / 100 == 2 ? body_max(call) : EK_CLIENT_ERROR_BODY_MAX;
     } else {
         read_header(&call->answer, line, len);
     }

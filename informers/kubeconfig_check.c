@@ -118,13 +118,12 @@ void kubeconfig_warn__(struct ek_strings *warnings, const char *fmt, ...)
     char line[512];
     va_list args;
 
-    if (warnings->n >= EK_KUBECONFIG_WARNINGS_MAX)
-        return;
     va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
+    vsnprintf(line, sizeof line, fmt, args); /* NOLINT(clang-analyzer-valist.Uninitialized) */
     va_end(args);
     ek_line_clean(line);
-    ek_strings_add(warnings, line);
+    if (warnings->n < EK_KUBECONFIG_WARNINGS_MAX)
+        ek_strings_add(warnings, line);
 }
 
 static const char *type_name(yyjson_val *value)

@@ -88,7 +88,8 @@ static void reply_big(const struct testserver_request *request, struct testserve
 {
     char *body = malloc(5000001);
 
-    (void)request;
+    if (strstr(request->target, "hints"))
+        testserver_write(conn, "HTTP/1.1 103 Early Hints\r\n\r\n", 28);
     memset(body, 'b', 5000000);
     body[5000000] = '\0';
     testserver_reply(conn, 200, "", body);

@@ -5,7 +5,8 @@
  * /echo, /prefix/echo  the request as text
  * /headers, /etag      answers with headers; 304 for a matching If-None-Match
  * /chunks[/broken|/endless]  five pieces of "event\n", then an end in order, none, or silence
- * /big, /gzip          five million bytes; a hundred thousand out of a few
+ * /big[/hints], /gzip  five million bytes, maybe after an interim answer; a hundred thousand out of
+ *                      a few
  * /truncated           less than Content-Length says
  * /stall[/headers]     silence, at once or within the body
  * /reset[/once][/eof]  a broken connection, the first time or always
