@@ -215,7 +215,13 @@ struct ek_mvcc_value *ek_write_encode(yyjson_mut_doc *doc, yyjson_mut_val *root,
                                yyjson_mut_val_mut_copy(doc, member));
     }
     char *json = yyjson_mut_val_write(object, 0, &len);
-    struct ek_mvcc_value *value = ek_mvcc_value_new(json ? json : "{}", json ? len : 2, rv);
+    struct ek_mvcc_value *value;
+    EK_AUTO(ek_buf) escaped;
+    ek_buf_init(&escaped, EK_REPLY_MAX);
+    if (json && escape_like_go(json, len, &escaped))
+        value = ek_mvcc_value_new(escaped.data, escaped.len, rv);
+    else
+        value = ek_mvcc_value_new(json ? json : "{}", json ? len : 2, rv);
     free(json);
     return value;
 }
