@@ -21,9 +21,12 @@ struct ek_election {
     char *name, *namespace;
     char *collection, *path; /* of the Lease */
     uv_timer_t timer;
-    struct ek_call *call; /* under way, NULL for none */
-    bool reading;         /* call is a GET */
-    struct ek_obj *lease; /* as last seen: what an update is made of */
+    struct ek_call *call;  /* under way, NULL for none */
+    bool reading;          /* call is a GET */
+    struct ek_obj *lease;  /* as last seen: what an update is made of */
+    struct ek_err failure; /* of the last request that failed */
+    int64_t failure_ms;
+    unsigned long long n_failures;
     bool stepping, closing;
     bool stop_wanted, stop_release;
     void (*on_closed)(void *ctx);
@@ -54,6 +57,15 @@ const char *ek_election_identity(char buf[EK_ELECTION_NAME_SIZE])
 
 static void step(struct ek_election *e, const struct ek_election_event *event);
 
+static void note_failure(struct ek_election *e, const struct ek_err *err)
+{
+    e->failure = *err;
+    e->failure_ms = clock_ms(CLOCK_BOOTTIME);
+    e->n_failures++;
+    if (e->observer.failed)
+        e->observer.failed(e->ctx, err);
+}
+
 /* An answer becomes an event; whatever is no Lease is a failed request. */
 static void on_answer(void *ctx, const struct ek_response *resp, const struct ek_err *err)
 {
@@ -72,8 +84,8 @@ static void on_answer(void *ctx, const struct ek_response *resp, const struct ek
         ek_obj_unref(lease);
         bool absent = reading && local.code == EK_E_NOENT;
         ek_err_prefix(&local, "lease %s/%s", e->namespace, e->name);
-        if (!absent && e->observer.failed)
-            e->observer.failed(e->ctx, &local);
+        if (!absent)
+            note_failure(e, &local);
         step(e, &(struct ek_election_event){.type = EK_ELECTION_FAILED, .code = local.code});
         return;
     }
@@ -279,6 +291,16 @@ bool ek_election_leads(const struct ek_election *election)
 const char *ek_election_leader(const struct ek_election *election)
 {
     return election->fsm.reported;
+}
+
+void ek_election_status(const struct ek_election *election, struct ek_election_status *ret_status)
+{
+    *ret_status = (struct ek_election_status){.machine = &election->fsm,
+                                              .namespace = election->namespace,
+                                              .name = election->name,
+                                              .failure = &election->failure,
+                                              .failure_ms = election->failure_ms,
+                                              .n_failures = election->n_failures};
 }
 
 int ek_election_check(const struct ek_election *election, int64_t tolerance_ms, struct ek_err *err)

@@ -65,6 +65,16 @@ bool ek_election_leads(const struct ek_election *election);
 /* Who leads as far as is known, "" for nobody; borrowed. */
 const char *ek_election_leader(const struct ek_election *election);
 
+/* How it goes, for debugging; everything is borrowed. The machine's times are CLOCK_BOOTTIME's. */
+struct ek_election_status {
+    const struct ek_election_fsm *machine;
+    const char *namespace, *name;  /* of the Lease */
+    const struct ek_err *failure;  /* of the last request that failed, code 0 before */
+    int64_t failure_ms;            /* and when */
+    unsigned long long n_failures; /* requests that failed, ever */
+};
+void ek_election_status(const struct ek_election *election, struct ek_election_status *ret_status);
+
 /* For /healthz: EK_E_TIMEOUT when the lease is ours but overdue by more than tolerance_ms. */
 int ek_election_check(const struct ek_election *election, int64_t tolerance_ms, struct ek_err *err);
 

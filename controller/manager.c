@@ -388,3 +388,25 @@ bool ek_manager_is_abrupt(const struct ek_manager *manager)
 {
     return manager->abrupt;
 }
+
+const char *ek_manager_group_name(enum ek_manager_group group)
+{
+    static const char *const names[EK_GROUP_MAX] = {
+        [EK_GROUP_HTTP] = "http",     [EK_GROUP_WEBHOOKS] = "webhooks",
+        [EK_GROUP_CACHES] = "caches", [EK_GROUP_OTHERS] = "others",
+        [EK_GROUP_LEADER] = "leader",
+    };
+    return (unsigned)group < EK_GROUP_MAX ? names[group] : "?";
+}
+
+void ek_manager_each(const struct ek_manager *manager,
+                     void (*fn)(void *ctx, const struct ek_manager_part *part), void *ctx)
+{
+    for (const struct part *p = manager->parts; p; p = p->next)
+        fn(ctx, &(struct ek_manager_part){.name = p->runnable.name,
+                                          .group = p->runnable.group,
+                                          .started = p->started,
+                                          .ready = part_ready(p),
+                                          .stopping = p->stopping,
+                                          .stopped = p->stopped});
+}

@@ -113,6 +113,18 @@ void ek_manager_election_ended(struct ek_manager *manager, bool lost);
 
 enum ek_manager_phase ek_manager_phase(const struct ek_manager *manager);
 const char *ek_manager_phase_name(enum ek_manager_phase phase);
+const char *ek_manager_group_name(enum ek_manager_group group);
+
+/* One runnable as it is right now; name is borrowed. */
+struct ek_manager_part {
+    const char *name;
+    enum ek_manager_group group;
+    bool started, ready, stopping, stopped;
+};
+
+/* Calls fn for each runnable in the order of addition; for debugging. */
+void ek_manager_each(const struct ek_manager *manager,
+                     void (*fn)(void *ctx, const struct ek_manager_part *part), void *ctx);
 
 /* For /readyz: 0 when all caches are started and synced, else EK_E_TIMEOUT naming the others. */
 int ek_manager_check_ready(const struct ek_manager *manager, struct ek_err *err);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "api/mem.h"
+#include "api/quote.h"
 #include "controller/uuid.h"
 
 /* Runs that one step starts at most, so that many short ones leave room for everything else. */
@@ -23,11 +24,23 @@ struct ek_reconcile {
     struct ek_err err;
 };
 
+/* A run that ended. */
+struct ended {
+    char id[EK_UUID_SIZE];
+    char *key; /* owned */
+    int64_t since_ms, took_ms;
+    enum ek_reconciled result;
+    int code;
+    char error[256];
+};
+
 struct ek_runner {
     struct ek_runner_config config;
     struct ek_queue *queue;
     struct ek_reconcile *runs; /* under way */
     unsigned active;
+    struct ended ended[EK_RUNNER_HISTORY]; /* a ring */
+    size_t n_ended;                        /* ever */
     bool started, stopping;
     void (*stopped)(void *token);
     void *stopped_token;
@@ -153,6 +166,8 @@ static void release(struct ek_runner *r)
         free_run(r->runs);
         r->runs = next;
     }
+    for (size_t i = 0; i < EK_RUNNER_HISTORY; i++)
+        ek_free(r->ended[i].key);
     ek_queue_free(r->queue);
     ek_free(r);
     if (on_closed)
@@ -186,6 +201,30 @@ struct ek_queue *ek_runner_queue(struct ek_runner *runner)
 unsigned ek_runner_active(const struct ek_runner *runner)
 {
     return runner->active;
+}
+
+void ek_runner_each(const struct ek_runner *runner,
+                    void (*fn)(void *ctx, const struct ek_run_info *info), void *ctx)
+{
+    int64_t now = now_ms(runner);
+
+    for (const struct ek_reconcile *run = runner->runs; run; run = run->next)
+        fn(ctx, &(struct ek_run_info){.id = run->id,
+                                      .key = run->key,
+                                      .since_ms = run->since_ms,
+                                      .took_ms = now - run->since_ms,
+                                      .under_way = true,
+                                      .error = ""});
+    for (size_t i = 0; i < EK_RUNNER_HISTORY && i < runner->n_ended; i++) {
+        const struct ended *e = &runner->ended[(runner->n_ended - 1 - i) % EK_RUNNER_HISTORY];
+        fn(ctx, &(struct ek_run_info){.id = e->id,
+                                      .key = e->key,
+                                      .since_ms = e->since_ms,
+                                      .took_ms = e->took_ms,
+                                      .result = e->result,
+                                      .code = e->code,
+                                      .error = e->error});
+    }
 }
 
 const char *ek_reconcile_id(const struct ek_reconcile *run)
@@ -261,6 +300,21 @@ static enum ek_reconciled settle(struct ek_reconcile *run, int64_t now)
     return EK_RECONCILED_OK;
 }
 
+static void remember(const struct ek_reconcile *run, enum ek_reconciled result, int64_t now)
+{
+    struct ended *e = &run->runner->ended[run->runner->n_ended++ % EK_RUNNER_HISTORY];
+    struct ek_str error = ek_str_from(run->failed ? run->err.message : "");
+
+    ek_free(e->key);
+    *e = (struct ended){.key = ek_xstrdup(run->key),
+                        .since_ms = run->since_ms,
+                        .took_ms = now - run->since_ms,
+                        .result = result,
+                        .code = run->err.code};
+    memcpy(e->id, run->id, sizeof e->id);
+    memcpy(e->error, error.p, ek_utf8_cut(error, sizeof e->error - 1));
+}
+
 static void end_run(struct ek_reconcile *run, int64_t now)
 {
     struct ek_runner *r = run->runner;
@@ -269,6 +323,7 @@ static void end_run(struct ek_reconcile *run, int64_t now)
     apply_limits(run);
     enum ek_reconciled result = settle(run, now);
     ek_queue_done(r->queue, run->key, now);
+    remember(run, result, now);
     r->active--;
     if (o->end)
         o->end(o->ctx, result, now - run->since_ms);

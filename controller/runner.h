@@ -100,6 +100,24 @@ struct ek_queue *ek_runner_queue(struct ek_runner *runner);
 /* Runs under way. */
 unsigned ek_runner_active(const struct ek_runner *runner);
 
+#define EK_RUNNER_HISTORY 16
+
+/* One run as seen from outside; strings are borrowed. */
+struct ek_run_info {
+    const char *id, *key;
+    int64_t since_ms;          /* by the runner's clock */
+    int64_t took_ms;           /* so far while under way */
+    bool under_way;            /* the rest is not known yet */
+    enum ek_reconciled result; /* how it ended */
+    int code;                  /* EK_E_* of its error, 0 for none */
+    const char *error;         /* its message, maybe cut; "" for none */
+};
+
+/* Calls fn for the runs under way and then for the last EK_RUNNER_HISTORY that ended, newest
+ * first; for debugging. */
+void ek_runner_each(const struct ek_runner *runner,
+                    void (*fn)(void *ctx, const struct ek_run_info *info), void *ctx);
+
 /* Does what is due: ends, starts and abandons runs. Returns in how many milliseconds to call again,
  * -1 for not before something happens. With a loop this is called by the runner's own timer. */
 int64_t ek_runner_step(struct ek_runner *runner);

@@ -400,3 +400,8 @@ struct ek_informer *ek_skew_watch_informer(const struct ek_skew_watch *watch, si
     *ret_resource = &resources[i];
     return watch->informers[i];
 }
+
+const struct ek_prober *ek_skew_watch_prober(const struct ek_skew_watch *watch)
+{
+    return watch->prober;
+}

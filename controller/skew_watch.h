@@ -65,6 +65,9 @@ void ek_skew_watch_set_targets(struct ek_skew_watch *watch, const struct ek_skew
 struct ek_informer *ek_skew_watch_informer(const struct ek_skew_watch *watch, size_t i,
                                            const struct ek_resource **ret_resource);
 
+/* The prober, for debugging; borrowed. */
+const struct ek_prober *ek_skew_watch_prober(const struct ek_skew_watch *watch);
+
 /* The same view of a recording. Its "now" is the newest time that any lease or candidate in it
  * tells, because a recording's ages must not grow in the drawer. */
 void ek_skew_snapshot_from_recording(struct ek_recording *recording,

@@ -25,9 +25,13 @@ struct target {
     struct ek_probe_session *session; /* NULL between rounds */
     struct asked asked[CALLS_MAX];
     uv_timer_t timer;
-    int64_t full_at_ms; /* wall clock of the last full round */
-    bool again;         /* kicked while a round was under way */
-    bool kept;          /* named by the set that is being taken */
+    int64_t full_at_ms;  /* wall clock of the last full round */
+    int64_t round_at_ms; /* wall clock of the newest round */
+    uint64_t round_at;   /* the same by uv_now */
+    uint64_t took_ms;    /* of the last round that ended */
+    unsigned long long rounds;
+    bool again; /* kicked while a round was under way */
+    bool kept;  /* named by the set that is being taken */
 };
 
 struct ek_prober {
@@ -97,6 +101,8 @@ static void finish_round(struct target *target)
     target->probe = ek_probe_session_finish(target->session);
     ek_probe_session_free(target->session);
     target->session = NULL;
+    target->rounds++;
+    target->took_ms = uv_now(prober->loop) - target->round_at;
     if (target->again) {
         target->again = false;
         start_round(target, true);
@@ -167,6 +173,8 @@ static void start_round(struct target *target, bool full)
     uv_timer_stop(&target->timer);
     if (full)
         target->full_at_ms = now_ms;
+    target->round_at_ms = now_ms;
+    target->round_at = uv_now(target->prober->loop);
     target->session = ek_probe_session_new(target->component, target->probe, full, now_ms);
     ask_more(target);
 }
@@ -304,4 +312,23 @@ const struct ek_probe *ek_prober_at(const struct ek_prober *prober, size_t i,
         t = t->next;
     *ret_address = t->address;
     return t->probe;
+}
+
+void ek_prober_each(const struct ek_prober *prober,
+                    void (*fn)(void *ctx, const struct ek_prober_state *state), void *ctx)
+{
+    for (const struct target *t = prober->targets; t; t = t->next) {
+        bool planned = uv_is_active((const uv_handle_t *)&t->timer);
+        uint64_t took = t->session ? uv_now(prober->loop) - t->round_at : t->took_ms;
+        fn(ctx, &(struct ek_prober_state){
+                    .component = t->component,
+                    .address = t->address,
+                    .probe = t->probe,
+                    .asking = t->session != NULL,
+                    .rounds = t->rounds,
+                    .round_ms = t->round_at_ms,
+                    .took_ms = (int64_t)took,
+                    .full_ms = t->full_at_ms,
+                    .next_in_ms = planned ? (int64_t)uv_timer_get_due_in(&t->timer) : -1});
+    }
 }

@@ -55,4 +55,20 @@ size_t ek_prober_size(const struct ek_prober *prober);
 const struct ek_probe *ek_prober_at(const struct ek_prober *prober, size_t i,
                                     const char **ret_address);
 
+/* How the asking of one target goes; everything is borrowed. */
+struct ek_prober_state {
+    const char *component, *address;
+    const struct ek_probe *probe; /* NULL before the first round has ended */
+    bool asking;                  /* a round is under way */
+    unsigned long long rounds;    /* that have ended */
+    int64_t round_ms;             /* wall clock at the start of the newest round */
+    int64_t took_ms;              /* of that round, so far while asking */
+    int64_t full_ms;              /* wall clock at the start of the newest full round */
+    int64_t next_in_ms;           /* until the next round, -1 when none is planned */
+};
+
+/* Calls fn for each target; for debugging. */
+void ek_prober_each(const struct ek_prober *prober,
+                    void (*fn)(void *ctx, const struct ek_prober_state *state), void *ctx);
+
 #endif

@@ -331,3 +331,23 @@ void ek_queue_depths(const struct ek_queue *queue,
         fn(ctx, priorities[from], to - from);
     }
 }
+
+void ek_queue_each(const struct ek_queue *queue,
+                   void (*fn)(void *ctx, const struct ek_queue_entry *entry), void *ctx)
+{
+    size_t cursor = 0;
+    void *value;
+
+    while (ek_map_next(&queue->items, &cursor, NULL, &value)) {
+        const struct ek_queue_item__ *item = value;
+        fn(ctx, &(struct ek_queue_entry){.key = item->key,
+                                         .priority = item->priority,
+                                         .requeues = item->failures,
+                                         .dirty = item->dirty,
+                                         .processing = item->processing,
+                                         .waiting = item->heap == &queue->waiting,
+                                         .dirty_ms = item->dirty_ms,
+                                         .started_ms = item->started_ms,
+                                         .ready_ms = item->ready_ms});
+    }
+}

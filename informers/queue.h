@@ -29,8 +29,9 @@
 struct ek_queue;
 
 #define EK_QUEUE_PRIORITY_DEFAULT 0
-#define EK_QUEUE_PRIORITY_INITIAL (-100) /* objects of a first list, and events without a change   \
-                                          */
+#define EK_QUEUE_PRIORITY_INITIAL                                                                  \
+    (-100) /* objects of a first list, and events without a change                                 \
+            */
 
 struct ek_queue_config {
     int64_t retry_base_ms;      /* first rate-limited delay of a key; doubles with each */
@@ -109,5 +110,20 @@ void ek_queue_stats(const struct ek_queue *queue, int64_t now_ms, struct ek_queu
 /* Calls fn once per priority that dirty keys have, highest first. */
 void ek_queue_depths(const struct ek_queue *queue,
                      void (*fn)(void *ctx, int priority, size_t depth), void *ctx);
+
+/* What the queue knows of one key; key is borrowed. A key may be dirty and processing at once. */
+struct ek_queue_entry {
+    const char *key;
+    int priority;
+    unsigned requeues; /* rate-limited adds since it was forgotten */
+    bool dirty, processing, waiting;
+    int64_t dirty_ms;   /* while dirty: since when */
+    int64_t started_ms; /* while processing: since when */
+    int64_t ready_ms;   /* while waiting: until when */
+};
+
+/* Calls fn once per key that the queue knows, in no order; it must not change the queue. */
+void ek_queue_each(const struct ek_queue *queue,
+                   void (*fn)(void *ctx, const struct ek_queue_entry *entry), void *ctx);
 
 #endif
