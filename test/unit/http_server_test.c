@@ -153,8 +153,10 @@ static void check_big(const char *got, size_t n)
     ck_assert_ptr_nonnull(body);
     body += 4;
     ck_assert_uint_eq(n - (size_t)(body - got), BIG_SIZE);
-    for (size_t i = 0; i < BIG_SIZE; i++)
-        ck_assert_msg(body[i] == (char)('a' + i % 26), "differs at %zu", i);
+    size_t i = 0;
+    while (i < BIG_SIZE && body[i] == (char)('a' + i % 26))
+        i++;
+    ck_assert_msg(i == BIG_SIZE, "differs at %zu", i);
 }
 
 START_TEST(big_answers)
@@ -298,11 +300,16 @@ START_TEST(deaf_client)
     int fd = http_connect(&fixture);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     static const char request[] = GET("/big");
-    send(fd, request, sizeof request - 1, 0);
-    /* 10 s is the fixture's limit for anything; it should take 50 ms and the linger time */
-    for (int i = 0; i < 1000 && http_fixture_stats(&fixture).connections > 0; i++)
+    for (int i = 0; i < 20; i++) /* more than any buffer of the system takes */
+        send(fd, request, sizeof request - 1, 0);
+    /* It should take 50 ms and the time to linger; 10 s is the fixture's limit for anything. */
+    struct ek_http_server_stats stats = http_fixture_stats(&fixture);
+    for (int i = 0; i < 1000 && (stats.accepted == 0 || stats.connections > 0); i++) {
         usleep(10000);
-    ck_assert_uint_eq(http_fixture_stats(&fixture).connections, 0);
+        stats = http_fixture_stats(&fixture);
+    }
+    ck_assert_uint_eq(stats.accepted, 1);
+    ck_assert_uint_eq(stats.connections, 0);
     close(fd);
     stop();
 }
