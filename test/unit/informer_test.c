@@ -383,16 +383,22 @@ static size_t n_steps(const struct row *row)
     return n;
 }
 
+static size_t count_targets(struct bench *bench)
+{
+    pthread_mutex_lock(&bench->lock);
+    size_t n = bench->n_targets;
+    pthread_mutex_unlock(&bench->lock);
+    return n;
+}
+
 /* True when the conversation has come to its end and all of it has been taken in. */
 static bool settled(struct bench *bench)
 {
     struct ek_informer_status status;
 
     ek_informer_status(bench->informer, &status);
-    pthread_mutex_lock(&bench->lock);
-    size_t n = bench->n_targets;
-    pthread_mutex_unlock(&bench->lock);
-    return n >= n_steps(bench->row) && !strcmp(status.state, bench->row->state) &&
+    return count_targets(bench) >= n_steps(bench->row) &&
+           !strcmp(status.state, bench->row->state) &&
            !strcmp(ek_store_resource_version(ek_informer_store(bench->informer)), bench->row->rv);
 }
 
@@ -482,7 +488,7 @@ START_TEST(stopping_is_clean_at_any_time)
     bench_init(&bench, &row);
     if (_i >= 1)
         ek_informer_start(bench.informer);
-    while (_i >= 2 && !bench.n_targets && !bench.timed_out)
+    while (_i >= 2 && !count_targets(&bench) && !bench.timed_out)
         uv_run(&bench.loop, UV_RUN_NOWAIT);
     if (_i != 3) {
         ek_informer_stop(bench.informer, on_closed, &bench.stopped);
