@@ -5,6 +5,7 @@
 
 #include "controller/cert_watcher.h"
 #include "controller/http_server.h"
+#include "controller/metrics_auth.h"
 #include "controller/tls.h"
 
 /* How long a request may go on after the listener was told to stop. */
@@ -20,6 +21,7 @@ struct ek_serving {
     struct ek_http_route metrics_routes[1];
     struct ek_tls_identity *identity;
     struct ek_cert_watcher *watcher;
+    struct ek_metrics_auth *auth; /* NULL when /metrics is open to all */
     struct ek_http_server *health_server, *metrics_server;
     int n_stopping;
     void (*stopped)(void *token);
@@ -32,6 +34,11 @@ static int64_t wall_clock(void *ctx)
     (void)ctx;
     gettimeofday(&tv, NULL);
     return (int64_t)tv.tv_sec * 1000 + tv.tv_usec / 1000;
+}
+
+static int64_t loop_clock(void *ctx)
+{
+    return (int64_t)uv_now(ctx);
 }
 
 static void serve_metrics(void *ctx, const struct ek_http_request *request,
@@ -107,6 +114,19 @@ static struct ek_http_server *make_server(struct ek_serving *s, const char *name
     return ek_http_server_new(s->config.loop, &config);
 }
 
+/* Only who the API server knows and allows gets to the route. */
+static void guard_metrics(struct ek_serving *s)
+{
+    struct ek_metrics_auth_config config = {.reviewer = ek_metrics_auth_client(s->config.client),
+                                            .now_ms = loop_clock,
+                                            .now_ctx = s->config.loop,
+                                            .log = s->config.log};
+    struct ek_http_route open = s->metrics_routes[0];
+
+    s->auth = ek_metrics_auth_new(&config);
+    s->metrics_routes[0] = ek_metrics_auth_route(s->auth, &open);
+}
+
 static int start_serving(void *ctx, struct ek_err *err)
 {
     struct ek_serving *s = ctx;
@@ -120,6 +140,8 @@ static int start_serving(void *ctx, struct ek_err *err)
     int rc = secure ? make_identity(s, err) : 0;
     if (rc)
         return rc;
+    if (secure)
+        guard_metrics(s);
     s->health_server = make_server(s, "health", o->health_address, s->health_routes, 2, NULL);
     s->metrics_server =
         make_server(s, "metrics", o->metrics_address, s->metrics_routes, 1, s->identity);
@@ -130,8 +152,11 @@ static int start_serving(void *ctx, struct ek_err *err)
 static void on_part_stopped(void *ctx)
 {
     struct ek_serving *s = ctx;
-    if (--s->n_stopping == 0)
-        s->stopped(s->token);
+    if (--s->n_stopping > 0)
+        return;
+    ek_metrics_auth_free(s->auth);
+    s->auth = NULL;
+    s->stopped(s->token);
 }
 
 static void stop_serving(void *ctx, void (*stopped)(void *token), void *token)
@@ -159,6 +184,7 @@ void ek_serving_free(struct ek_serving *serving)
 {
     if (!serving)
         return;
+    ek_metrics_auth_free(serving->auth);
     ek_health_free(serving->healthz);
     ek_health_free(serving->readyz);
     ek_tls_identity_free(serving->identity);

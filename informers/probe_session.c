@@ -189,10 +189,20 @@ void ek_probe_session_free(struct ek_probe_session *session)
     ek_free(session);
 }
 
-/* The costly questions wait for the cheap ones, which decide whether they are needed. */
+static bool was_legacy(const struct ek_probe *previous)
+{
+    return previous && previous->discovery && previous->discovery_form == EK_DISCOVERY_LEGACY;
+}
+
+/* The costly questions wait for the cheap ones, which decide whether they are needed. Legacy
+ * discovery is costly: it has no tags and takes a request per group version. */
 static bool may_ask(const struct ek_probe_session *session, int q)
 {
-    return session->full || (q != Q_OPENAPI && q != Q_METRICS);
+    if (session->full)
+        return true;
+    if (q == Q_API || q == Q_APIS)
+        return !was_legacy(session->previous);
+    return q != Q_OPENAPI && q != Q_METRICS;
 }
 
 static const char *etag_of(const struct ek_probe_session *session, int q)
@@ -407,7 +417,10 @@ static void answer_discovery(struct ek_probe_session *session, int q,
                                    &local);
         snprintf(etag, etag_size, "%s", etag_of(session, q));
     } else {
-        session->discovery_changed = true;
+        /* Without tags a change cannot be told cheaply; the next full round will see it. */
+        const char *before = etag_of(session, q);
+        if (*resp->etag && (!before || strcmp(resp->etag, before) != 0))
+            session->discovery_changed = true;
         rc = read_discovery(session, resp, questions[q].path, &local);
         /* A tag that does not fit would be no tag at all. */
         snprintf(etag, etag_size, "%s", strlen(resp->etag) < etag_size ? resp->etag : "");
@@ -495,26 +508,12 @@ bool ek_probe_session_is_over(const struct ek_probe_session *session)
     return true;
 }
 
-static void finish_discovery(struct ek_probe_session *session)
+/* Half a document would look like resources that vanished: the old one stays, whole. */
+static void keep_discovery(struct ek_probe *next, const struct ek_probe *previous)
 {
-    struct ek_probe *next = session->next;
-    const struct ek_probe *previous = session->previous;
-
-    if (session->state[Q_API] == NEVER)
-        return;
-    next->discovery_answer.tried_at_ms = session->now_ms;
-    if (!session->discovery_failed) {
-        ek_discovery_seal(session->discovery);
-        next->discovery = session->discovery;
-        session->discovery = NULL;
-        next->discovery_answer.error = (struct ek_err){0};
-        next->discovery_answer.good_at_ms = session->now_ms;
-        return;
-    }
     next->api_etag[0] = next->apis_etag[0] = '\0';
     if (!previous || !previous->discovery)
         return;
-    /* Half a document would look like resources that vanished: the old one stays, whole. */
     next->discovery = ek_discovery_new();
     ek_discovery_add_from(next->discovery, previous->discovery, true, NULL);
     ek_discovery_add_from(next->discovery, previous->discovery, false, NULL);
@@ -522,6 +521,28 @@ static void finish_discovery(struct ek_probe_session *session)
     next->discovery_form = previous->discovery_form;
     memcpy(next->api_etag, previous->api_etag, sizeof next->api_etag);
     memcpy(next->apis_etag, previous->apis_etag, sizeof next->apis_etag);
+}
+
+static void finish_discovery(struct ek_probe_session *session)
+{
+    struct ek_probe *next = session->next;
+
+    if (session->state[Q_API] == NEVER)
+        return;
+    if (session->state[Q_API] == UNASKED) {
+        keep_discovery(next, session->previous);
+        return;
+    }
+    next->discovery_answer.tried_at_ms = session->now_ms;
+    if (session->discovery_failed) {
+        keep_discovery(next, session->previous);
+        return;
+    }
+    ek_discovery_seal(session->discovery);
+    next->discovery = session->discovery;
+    session->discovery = NULL;
+    next->discovery_answer.error = (struct ek_err){0};
+    next->discovery_answer.good_at_ms = session->now_ms;
 }
 
 static int compare_gates(const void *a, const void *b)

@@ -143,6 +143,25 @@ START_TEST(a_light_round_asks_little_and_keeps_the_rest)
 }
 END_TEST
 
+/* Without ETags every answer is 200; that alone is no change. */
+START_TEST(a_server_without_tags_gets_light_rounds_too)
+{
+    struct canned table[EK_ARRAY_SIZE(healthy)];
+    EK_AUTO(ek_buf) asked;
+
+    copy_table(table);
+    ek_buf_init(&asked, 4096);
+    set(table, "/api", 200, CORE, "");
+    set(table, "/apis", 200, GROUPS("deployments"), "");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a =
+        play("kube-apiserver", NULL, true, 1000, table, &asked);
+    ek_buf_reset(&asked);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b = play("kube-apiserver", a, false, 2000, table, &asked);
+    ck_assert_str_eq(ek_buf_str(&asked), "/version /readyz?verbose=1 /api /apis ");
+    ck_assert(ek_discovery_has(b->discovery, "apps", "v1", "deployments"));
+}
+END_TEST
+
 START_TEST(another_version_makes_the_round_full)
 {
     struct canned table[EK_ARRAY_SIZE(healthy)];
@@ -250,6 +269,13 @@ START_TEST(legacy_servers_are_asked_list_by_list)
     ck_assert_int_eq(p->discovery_answer.error.code, 0);
     ck_assert_int_eq(p->metrics_answer.error.code, EK_E_REFUSED);
     ck_assert_ptr_null(p->gates);
+    /* A request per group version is too much for a light round: the set is kept. */
+    ek_buf_reset(&asked);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *light =
+        play("kube-apiserver", p, false, 2000, old, &asked);
+    ck_assert_str_eq(ek_buf_str(&asked), "/version /readyz?verbose=1 ");
+    ck_assert(ek_discovery_has(light->discovery, "apps", "v1", "deployments"));
+    ck_assert_int_eq(light->discovery_answer.good_at_ms, 1000);
 }
 END_TEST
 
@@ -297,6 +323,7 @@ int main(void)
     TCase *tc = tcase_create("probe_session");
     tcase_add_test(tc, reads_a_healthy_server);
     tcase_add_test(tc, a_light_round_asks_little_and_keeps_the_rest);
+    tcase_add_test(tc, a_server_without_tags_gets_light_rounds_too);
     tcase_add_test(tc, another_version_makes_the_round_full);
     tcase_add_test(tc, one_changed_document_keeps_the_other);
     tcase_add_test(tc, failures_keep_the_last_good_answers);
