@@ -60,7 +60,8 @@ int ek_apiserver_add_peer(struct ek_apiserver *server,
                           struct ek_apiserver_peer **ret_peer, struct ek_err *err);
 struct ek_apiserver_peer *ek_apiserver_find_peer(struct ek_apiserver *server, const char *name);
 
-/* Gives a stopped peer another version and set of resources; name and address stay. */
+/* Gives a peer another version and set of resources, as a restart would; texts that are NULL stay
+ * as they are, and so do name and address. */
 int ek_apiserver_peer_change(struct ek_apiserver_peer *peer,
                              const struct ek_apiserver_peer_config *config, struct ek_err *err);
 
@@ -90,6 +91,9 @@ int64_t ek_apiserver_tick(struct ek_apiserver *server, int64_t now_ms);
  */
 void ek_apiserver_add_token(struct ek_apiserver *server, const char *token, const char *user,
                             const char *groups, const char *rules);
+
+/* True when an Authorization header is that of a member of system:masters. */
+bool ek_apiserver_is_admin(struct ek_apiserver *server, const char *authorization, int64_t now_ms);
 
 struct ek_apiserver_request {
     const char *method, *path, *query; /* as sent, query without "?" */

@@ -63,6 +63,15 @@ bool ek_auth_identify(struct ek_call *call)
     return false;
 }
 
+bool ek_apiserver_is_admin(struct ek_apiserver *server, const char *authorization, int64_t now_ms)
+{
+    const struct ek_token *token = authorization && strncmp(authorization, "Bearer ", 7) == 0
+                                       ? find_token(server, authorization + 7, now_ms)
+                                       : NULL;
+
+    return token && ek_words_have(token->groups, "system:masters");
+}
+
 /* What is asked for; resource may hold a subresource ("nodes/status"). */
 struct access {
     const char *verb, *group, *resource, *name_space, *name;

@@ -87,7 +87,19 @@ int ek_apiserver_add_peer(struct ek_apiserver *server,
 int ek_apiserver_peer_change(struct ek_apiserver_peer *peer,
                              const struct ek_apiserver_peer_config *config, struct ek_err *err)
 {
-    return take_config(peer, config, err);
+    struct ek_apiserver_peer_config full = *config;
+    /* What is kept is taken from copies, because take_config releases the old texts. */
+    char *kept[4] = {ek_xstrdup(peer->binary), ek_xstrdup(peer->resources_off),
+                     ek_xstrdup(peer->resources_on), ek_xstrdup(peer->gates)};
+
+    full.binary = full.binary ? full.binary : kept[0];
+    full.resources_off = full.resources_off ? full.resources_off : kept[1];
+    full.resources_on = full.resources_on ? full.resources_on : kept[2];
+    full.gates = full.gates ? full.gates : kept[3];
+    int code = take_config(peer, &full, err);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(kept); i++)
+        ek_free(kept[i]);
+    return code;
 }
 
 void ek_apiserver_peer_listening(struct ek_apiserver_peer *peer, uint16_t port)
