@@ -92,6 +92,9 @@ int64_t ek_apiserver_tick(struct ek_apiserver *server, int64_t now_ms);
 void ek_apiserver_add_token(struct ek_apiserver *server, const char *token, const char *user,
                             const char *groups, const char *rules);
 
+/* Takes a token back: whoever shows it is told 401 from now on. */
+void ek_apiserver_revoke_token(struct ek_apiserver *server, const char *token);
+
 /* True when an Authorization header is that of a member of system:masters. */
 bool ek_apiserver_is_admin(struct ek_apiserver *server, const char *authorization, int64_t now_ms);
 

@@ -55,6 +55,9 @@ int ek_apishell_start_peer(struct ek_apishell *shell, struct ek_apiserver_peer *
 /* Ends the peer's listener and connections, in order or as by a crash. */
 void ek_apishell_stop_peer(struct ek_apishell *shell, struct ek_apiserver_peer *peer, bool crash);
 
+/* Resets all connections of a peer, of every peer for NULL; it goes on listening. */
+void ek_apishell_cut(struct ek_apishell *shell, const struct ek_apiserver_peer *peer);
+
 /* A hung peer accepts connections and reads nothing; its streams stand still. */
 void ek_apishell_hang_peer(struct ek_apishell *shell, struct ek_apiserver_peer *peer, bool hangs);
 
