@@ -10,10 +10,16 @@
  * a changed /version; OpenAPI and /metrics are re-read this often at least. */
 #define FULL_INTERVAL_MS (5 * 60 * 1000)
 
+/* A server only ever says "Unauthorized", whatever the reason. */
+#define NOT_AUTHENTICATED                                                                          \
+    "Unauthorized: the server does not accept these credentials; the token or client certificate " \
+    "may be expired, revoked or of another cluster"
+
 enum resource {
     CONTROL_PLANES,
     LEASES,
     CANDIDATES,
+    OLD_CANDIDATES,
     ENDPOINT_SLICES,
     NODES,
     CONTROL_PLANE_PODS,
@@ -43,6 +49,13 @@ static const struct ek_resource resources[N_RESOURCES] = {
                     .kind = "LeaseCandidate",
                     .namespace = "kube-system",
                     .optional = true},
+    /* Servers at 1.32 know this version alone (skew sheet, section 2.5). */
+    [OLD_CANDIDATES] = {.group = "coordination.k8s.io",
+                        .version = "v1alpha2",
+                        .resource = "leasecandidates",
+                        .kind = "LeaseCandidate",
+                        .namespace = "kube-system",
+                        .optional = true},
     [ENDPOINT_SLICES] = {.group = "discovery.k8s.io",
                          .version = "v1",
                          .resource = "endpointslices",
@@ -142,7 +155,10 @@ static void fill_view(struct ek_skew_snapshot *snapshot)
     struct ek_skew_view *view = &snapshot->view;
 
     view->leases = snapshot->objs[LEASES];
-    view->candidates = snapshot->objs[CANDIDATES];
+    view->candidates =
+        snapshot->objs[CANDIDATES].available || !snapshot->objs[OLD_CANDIDATES].available
+            ? snapshot->objs[CANDIDATES]
+            : snapshot->objs[OLD_CANDIDATES];
     view->endpoint_slices = snapshot->objs[ENDPOINT_SLICES];
     view->nodes = snapshot->objs[NODES];
     join_pods(snapshot);
@@ -228,7 +244,7 @@ void ek_skew_snapshot_from_recording(struct ek_recording *recording,
                : "");
         if (n)
             qsort(items, n, sizeof(struct ek_obj *), compare_keys);
-        for (size_t i = 0; (r == LEASES || r == CANDIDATES) && i < n; i++) {
+        for (size_t i = 0; (r == LEASES || r == CANDIDATES || r == OLD_CANDIDATES) && i < n; i++) {
             newest(ek_obj_root(items[i]), "renewTime", &snapshot.view.now_ms);
             newest(ek_obj_root(items[i]), "pingTime", &snapshot.view.now_ms);
         }
