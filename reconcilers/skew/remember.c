@@ -112,12 +112,62 @@ static void add_departed(struct ek_skew_facts *facts, const struct ek_skew_spec 
     facts->n_peers = n;
 }
 
+/* The old status's name for the address, NULL when it had none but the address itself. */
+static const char *old_name(yyjson_val *peers, const char *address)
+{
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach(peers, i, max, item)
+    {
+        const char *name = ek_json_str(item, "name", NULL);
+        if (same(ek_json_str(item, "address", NULL), address))
+            return name && strcmp(name, address) != 0 ? name : NULL;
+    }
+    return NULL;
+}
+
+static bool is_taken(const struct ek_skew_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->n_peers; i++)
+        if (strcmp(facts->peers[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* An answering server's certificate may tell that another one has the address now. */
+static bool may_be(const struct ek_peer_fact *peer, const char *name)
+{
+    const struct ek_probe *probe = peer->probe;
+    if (!peer->reachable || !probe || probe->n_cert_names == 0)
+        return true;
+    for (size_t i = 0; i < probe->n_cert_names; i++)
+        if (strcmp(probe->cert_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A peer that has lost its Lease (deleted, or on the way down) keeps the name it went by. */
+static void keep_names(struct ek_skew_facts *facts, yyjson_val *peers, struct ek_arena *arena)
+{
+    for (size_t i = 0; i < facts->n_peers; i++) {
+        struct ek_peer_fact *peer = &facts->peers[i];
+        if (peer->server_id[0] || !peer->address[0] || strcmp(peer->name, peer->address) != 0)
+            continue;
+        const char *name = old_name(peers, peer->address);
+        if (name && !is_taken(facts, name) && may_be(peer, name))
+            peer->name = ek_arena_strdup(arena, name);
+    }
+    if (facts->n_peers)
+        qsort(facts->peers, facts->n_peers, sizeof(*facts->peers), by_name);
+}
+
 int64_t *ek_skew_remember(struct ek_skew_facts *facts, const struct ek_skew_spec *spec,
                           yyjson_val *old_status, int64_t now_ms, struct ek_arena *arena,
                           int64_t *ret_forget_ms)
 {
     yyjson_val *peers = ek_json_get(old_status, "peers", NULL);
     *ret_forget_ms = EK_TIME_UNSET;
+    keep_names(facts, peers, arena);
     if (spec->mode == EK_PEERS_AUTO)
         add_departed(facts, spec, peers, now_ms, arena, ret_forget_ms);
     int64_t *last = ek_arena_alloc(arena, (facts->n_peers + 1) * sizeof(*last));

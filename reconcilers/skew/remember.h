@@ -7,7 +7,10 @@
  * be absent where it should be unreachable. The last status is the memory: a peer in it that no
  * source names stays in the facts, not live and reason "Gone", for spec.peers.forgetAfter. It is
  * not called (no trusted source names its address) and does not count for the rules. With a static
- * list nothing is remembered: what the user takes off the list is off. Pure.
+ * list nothing is remembered: what the user takes off the list is off.
+ *
+ * Remembered too is the name of a peer that is still there but has lost the Lease that told it: it
+ * keeps the name unless its certificate says that another server has its address now. Pure.
  */
 #ifndef RECONCILERS_SKEW_REMEMBER_H
 #define RECONCILERS_SKEW_REMEMBER_H
