@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The benches: each prints what it measured, as ratios to a reference that ran beside it where
+ * there is one. They judge nothing: a machine that does other things meanwhile makes no failure.
+ *
+ * A bench returns 0, or 77 when it lacks something. Roles are what this program runs as its own
+ * children, with the arguments after the role's name.
+ */
+#ifndef TEST_BENCH_BENCH_H
+#define TEST_BENCH_BENCH_H
+
+#include <stddef.h>
+
+struct bench_options {
+    size_t repeats;
+    const char *evenkeel; /* the program */
+};
+
+int bench_sync_leases(const struct bench_options *options);
+int bench_sync_nodes(const struct bench_options *options);
+int bench_judge(const struct bench_options *options);
+
+int bench_sync_main(const char *const *args);  /* url, resource, mode */
+int bench_floor_main(const char *const *args); /* likewise */
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ek-bench [-r REPEATS] [-e EVENKEEL] [NAME...]: runs the named benches, or all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/mem.h"
+#include "test/bench/bench.h"
+#include "test/bench/canned.h"
+#include "test/bench/measure.h"
+
+static const struct {
+    const char *name;
+    int (*run)(const struct bench_options *options);
+    const char *what;
+} benches[] = {
+    {"leases", bench_sync_leases, "first sync of 100,000 Leases against curl and yyjson alone"},
+    {"nodes", bench_sync_nodes, "first sync of 20,000 Nodes against curl and yyjson alone"},
+    {"judge", bench_judge, "a plan for 5,000 nodes and 7 peers"},
+};
+
+static const struct {
+    const char *name;
+    int (*run)(const char *const *args);
+} roles[] = {
+    {"--canned", bench_canned_main},
+    {"--sync", bench_sync_main},
+    {"--floor", bench_floor_main},
+};
+
+static int usage(void)
+{
+    printf("usage: ek-bench [-r REPEATS] [-e EVENKEEL] [NAME...]\n");
+    for (size_t i = 0; i < EK_ARRAY_SIZE(benches); i++)
+        printf("  %-8s %s\n", benches[i].name, benches[i].what);
+    return 2;
+}
+
+static int run(const struct bench_options *options, const char *name)
+{
+    for (size_t i = 0; i < EK_ARRAY_SIZE(benches); i++)
+        if (!strcmp(benches[i].name, name))
+            return benches[i].run(options);
+    return usage();
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_options options = {.repeats = 5, .evenkeel = EK_EVENKEEL};
+    int option, rc = 0;
+
+    for (size_t i = 0; argc > 1 && i < EK_ARRAY_SIZE(roles); i++)
+        if (!strcmp(argv[1], roles[i].name))
+            return roles[i].run((const char *const *)argv + 2);
+    while ((option = getopt(argc, argv, "r:e:h")) != -1) {
+        if (option == 'r')
+            options.repeats = strtoul(optarg, NULL, 10);
+        else if (option == 'e')
+            options.evenkeel = optarg;
+        else
+            return usage();
+    }
+    if (options.repeats < 1 || options.repeats > BENCH_REPEATS_MAX)
+        return usage();
+    for (int i = optind; i < argc && !rc; i++)
+        rc = run(&options, argv[i]);
+    for (size_t i = 0; optind == argc && i < EK_ARRAY_SIZE(benches) && !rc; i++)
+        rc = benches[i].run(&options);
+    return rc;
+}
