@@ -190,6 +190,19 @@ N
       \"operatingSystem\": \"linux\", \"architecture\": \"amd64\"}}}" >/dev/null
 }
 
+# A static pod of the control plane, as a kubelet mirrors it.
+post_static_pod() { # component, host, address
+  kubectl apply -f - >/dev/null <<P
+{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "$1-$2", "namespace": "kube-system",
+  "labels": {"component": "$1", "tier": "control-plane"},
+  "annotations": {"kubernetes.io/config.mirror": "e2e", "kubernetes.io/config.source": "file"}},
+ "spec": {"nodeName": "$2", "hostNetwork": true, "automountServiceAccountToken": false, "enableServiceLinks": false,
+  "containers": [{"name": "$1", "image": "registry.k8s.io/$1:v1.36.2"}]}}
+P
+  kubectl patch pod "$1-$2" -n kube-system --subresource=status --type=merge -p \
+    "{\"status\": {\"phase\": \"Running\", \"hostIP\": \"$3\", \"podIP\": \"$3\", \"podIPs\": [{\"ip\": \"$3\"}]}}" >/dev/null
+}
+
 condition() { # type, jsonpath field
   kubectl get controlplane cluster -o "jsonpath={.status.conditions[?(@.type==\"$1\")].$2}"
 }
