@@ -44,12 +44,12 @@ static const struct ek_token *find_token(const struct ek_apiserver *server, cons
     return NULL;
 }
 
-const char *ek_call_user(const struct ek_call *call)
+const char *ek_ask_user(const struct ek_ask *call)
 {
     return call->token ? call->token->user : "system:anonymous";
 }
 
-bool ek_auth_identify(struct ek_call *call)
+bool ek_auth_identify(struct ek_ask *call)
 {
     const char *header = call->request->authorization;
 
@@ -297,16 +297,16 @@ bool ek_auth_allows(struct ek_apiserver *server, const struct ek_token *token, c
            (server->rbac && rbac_allows(server, token, &access));
 }
 
-static void full_resource(const struct ek_call *call, char buf[EK_GV_SIZE])
+static void full_resource(const struct ek_ask *call, char buf[EK_GV_SIZE])
 {
     snprintf(buf, EK_GV_SIZE, "%s%s%s", call->kind->plural, *call->subresource ? "/" : "",
              call->subresource);
 }
 
-bool ek_auth_check(struct ek_call *call)
+bool ek_auth_check(struct ek_ask *call)
 {
     char resource[EK_GV_SIZE], qualified[EK_GV_SIZE], named[700] = "", where[700];
-    const char *user = ek_call_user(call);
+    const char *user = ek_ask_user(call);
 
     if (!call->kind) {
         if (ek_auth_allows(call->server, call->token, call->verb, "", "", "", "",

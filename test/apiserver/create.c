@@ -25,7 +25,7 @@ static bool is_dns_subdomain(const char *name)
     return *name && before != '-' && before != '.' && strlen(name) <= NAME_MAX_LEN;
 }
 
-static bool check_name(struct ek_call *call, const char *name)
+static bool check_name(struct ek_ask *call, const char *name)
 {
     if (!*name) {
         ek_reply_invalid(call, "", "FieldValueRequired", "metadata.name",
@@ -43,7 +43,7 @@ static bool check_name(struct ek_call *call, const char *name)
     return false;
 }
 
-static void generate_name(struct ek_call *call, struct ek_write *write)
+static void generate_name(struct ek_ask *call, struct ek_write *write)
 {
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
     yyjson_mut_val *metadata = yyjson_mut_obj_get(write->root, "metadata");
@@ -61,7 +61,7 @@ static void generate_name(struct ek_call *call, struct ek_write *write)
 
 /* The namespace in the body must be that of the path; objects of a namespace need one that is
  * there and stays. */
-static bool settle_namespace(struct ek_call *call, struct ek_write *write, bool creates)
+static bool settle_namespace(struct ek_ask *call, struct ek_write *write, bool creates)
 {
     yyjson_mut_val *metadata = yyjson_mut_obj_get(write->root, "metadata");
     const char *given = ek_meta_str(write->root, "namespace");
@@ -97,7 +97,7 @@ static bool settle_namespace(struct ek_call *call, struct ek_write *write, bool 
 }
 
 /* What some built-in kinds look like after their defaults. */
-static void default_builtin(struct ek_call *call, struct ek_write *write)
+static void default_builtin(struct ek_ask *call, struct ek_write *write)
 {
     yyjson_mut_doc *doc = write->doc;
     yyjson_mut_val *root = write->root, *metadata = yyjson_mut_obj_get(root, "metadata");
@@ -134,7 +134,7 @@ static void default_builtin(struct ek_call *call, struct ek_write *write)
     }
 }
 
-bool ek_write_prepare_create(struct ek_call *call, struct ek_write *write)
+bool ek_write_prepare_create(struct ek_ask *call, struct ek_write *write)
 {
     static const char *const not_for_clients[] = {"uid", "creationTimestamp", "deletionTimestamp",
                                                   "deletionGracePeriodSeconds", "generation"};
@@ -161,23 +161,23 @@ bool ek_write_prepare_create(struct ek_call *call, struct ek_write *write)
     return true;
 }
 
-static bool is_dry_run(const struct ek_call *call)
+static bool is_dry_run(const struct ek_ask *call)
 {
-    return strcmp(ek_call_param(call, "dryRun"), "All") == 0;
+    return strcmp(ek_ask_param(call, "dryRun"), "All") == 0;
 }
 
-void ek_call_create(struct ek_call *call)
+void ek_ask_create(struct ek_ask *call)
 {
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     struct ek_write write = {.kind = call->kind, .doc = doc, .dry_run = is_dry_run(call)};
     char key[EK_KEY_SIZE], resource[EK_GV_SIZE];
 
-    write.root = ek_call_body(call, doc);
+    write.root = ek_ask_body(call, doc);
     if (write.root && ek_write_prepare_create(call, &write)) {
         const char *name = ek_meta_str(write.root, "name");
         snprintf(call->response->name, sizeof(call->response->name), "%s", name);
         yyjson_mut_obj_remove_key(yyjson_mut_obj_get(write.root, "metadata"), "managedFields");
-        if (ek_mvcc_get(call->server->store, call->kind->storage, ek_call_key(call, name, key)))
+        if (ek_mvcc_get(call->server->store, call->kind->storage, ek_ask_key(call, name, key)))
             ek_reply_failure(call, 409, "AlreadyExists", name, "%s \"%s\" already exists",
                              ek_kind_resource_name(call->kind, resource), name);
         else
@@ -194,7 +194,7 @@ static bool needs_version(const struct ek_kind *kind)
     return (kind->flags & EK_KIND_CUSTOM) || ek_words_have(strict, kind->plural);
 }
 
-static bool check_preconditions(struct ek_call *call, const struct ek_write *write)
+static bool check_preconditions(struct ek_ask *call, const struct ek_write *write)
 {
     const char *rv = ek_meta_str(write->root, "resourceVersion");
     const char *uid = ek_meta_str(write->root, "uid"), *old_uid = ek_meta_str(write->before, "uid");
@@ -239,7 +239,7 @@ static void move_member(yyjson_mut_doc *doc, yyjson_mut_val *from, yyjson_mut_va
 }
 
 /* Keeps what this endpoint must not change. */
-static void keep_the_rest(struct ek_call *call, struct ek_write *write)
+static void keep_the_rest(struct ek_ask *call, struct ek_write *write)
 {
     static const char *const fixed[] = {"name",
                                         "generateName",
@@ -265,7 +265,7 @@ static void keep_the_rest(struct ek_call *call, struct ek_write *write)
                     yyjson_mut_obj_get(write->root, "metadata"), fixed[i]);
 }
 
-void ek_write_update(struct ek_call *call, struct ek_write *write, bool applied)
+void ek_write_update(struct ek_ask *call, struct ek_write *write, bool applied)
 {
     if (!check_preconditions(call, write) || !settle_namespace(call, write, false))
         return;
@@ -280,15 +280,15 @@ void ek_write_update(struct ek_call *call, struct ek_write *write, bool applied)
     ek_write_finish(call, write, applied, 200);
 }
 
-void ek_call_update(struct ek_call *call)
+void ek_ask_update(struct ek_ask *call)
 {
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     struct ek_write write = {.kind = call->kind, .doc = doc};
     char key[EK_KEY_SIZE];
 
-    write.root = ek_call_body(call, doc);
+    write.root = ek_ask_body(call, doc);
     write.stored =
-        ek_mvcc_get(call->server->store, call->kind->storage, ek_call_key(call, call->name, key));
+        ek_mvcc_get(call->server->store, call->kind->storage, ek_ask_key(call, call->name, key));
     if (write.root && !write.stored) {
         ek_reply_not_found(call, call->name);
     } else if (write.root) {

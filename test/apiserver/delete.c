@@ -187,7 +187,7 @@ void ek_delete_now(struct ek_apiserver *server, const struct ek_kind *kind, cons
     ek_mvcc_value_unref(old);
 }
 
-static void answer_object(struct ek_call *call, const struct ek_mvcc_value *value)
+static void answer_object(struct ek_ask *call, const struct ek_mvcc_value *value)
 {
     struct ek_render render = {.kind = call->kind, .now_ms = call->now_ms};
 
@@ -196,7 +196,7 @@ static void answer_object(struct ek_call *call, const struct ek_mvcc_value *valu
     ek_buf_puts(&call->response->body, "\n");
 }
 
-static void answer_success(struct ek_call *call, const char *name, const char *uid)
+static void answer_success(struct ek_ask *call, const char *name, const char *uid)
 {
     struct ek_buf *body = &call->response->body;
 
@@ -210,7 +210,7 @@ static void answer_success(struct ek_call *call, const char *name, const char *u
 }
 
 /* Marks an object whose finalizers (or contents, for a namespace) hold it. */
-static void mark_deleted(struct ek_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root,
+static void mark_deleted(struct ek_ask *call, yyjson_mut_doc *doc, yyjson_mut_val *root,
                          const char *key)
 {
     yyjson_mut_val *metadata = yyjson_mut_obj_get(root, "metadata");
@@ -231,7 +231,7 @@ static void mark_deleted(struct ek_call *call, yyjson_mut_doc *doc, yyjson_mut_v
     }
 }
 
-static bool check_preconditions(struct ek_call *call, yyjson_val *options, yyjson_mut_val *root,
+static bool check_preconditions(struct ek_ask *call, yyjson_val *options, yyjson_mut_val *root,
                                 const char *name)
 {
     static const char *const members[][3] = {
@@ -252,7 +252,7 @@ static bool check_preconditions(struct ek_call *call, yyjson_val *options, yyjso
     return true;
 }
 
-static void delete_one(struct ek_call *call, const char *key, const char *name, yyjson_val *options)
+static void delete_one(struct ek_ask *call, const char *key, const char *name, yyjson_val *options)
 {
     struct ek_mvcc *store = call->server->store;
     struct ek_mvcc_value *old = ek_mvcc_value_ref(ek_mvcc_get(store, call->kind->storage, key));
@@ -260,7 +260,7 @@ static void delete_one(struct ek_call *call, const char *key, const char *name, 
     yyjson_mut_val *root = ek_stored_root(doc, old);
     yyjson_mut_val *finalizers =
         yyjson_mut_obj_get(yyjson_mut_obj_get(root, "metadata"), "finalizers");
-    bool dry_run = strcmp(ek_call_param(call, "dryRun"), "All") == 0 ||
+    bool dry_run = strcmp(ek_ask_param(call, "dryRun"), "All") == 0 ||
                    yyjson_arr_size(ek_json_get(options, "dryRun", NULL)) > 0;
     bool namespaces = is_kind(call->kind, "", "namespaces");
 
@@ -282,19 +282,19 @@ static void delete_one(struct ek_call *call, const char *key, const char *name, 
     ek_mvcc_value_unref(old);
 }
 
-static yyjson_doc *read_options(struct ek_call *call)
+static yyjson_doc *read_options(struct ek_ask *call)
 {
     struct ek_str body = call->request->body;
 
     return body.len > 0 ? ek_json_parse(body.p, body.len, NULL) : NULL;
 }
 
-void ek_call_delete(struct ek_call *call)
+void ek_ask_delete(struct ek_ask *call)
 {
     char key[EK_KEY_SIZE];
     yyjson_doc *options = read_options(call);
 
-    ek_call_key(call, call->name, key);
+    ek_ask_key(call, call->name, key);
     if (ek_mvcc_get(call->server->store, call->kind->storage, key))
         delete_one(call, key, call->name, yyjson_doc_get_root(options));
     else
@@ -302,7 +302,7 @@ void ek_call_delete(struct ek_call *call)
     yyjson_doc_free(options);
 }
 
-void ek_call_delete_collection(struct ek_call *call)
+void ek_ask_delete_collection(struct ek_ask *call)
 {
     struct ek_mvcc *store = call->server->store;
     struct ek_filter filter;

@@ -182,7 +182,7 @@ static char *tag_of(const char *document)
 
 /* The version of aggregated discovery that the Accept header asks for and the peer has: "v2",
  * "v2beta1" or NULL for a legacy list. *ret_only says that nothing else is acceptable. */
-static const char *negotiate(const struct ek_call *call, bool *ret_nopeer, bool *ret_only)
+static const char *negotiate(const struct ek_ask *call, bool *ret_nopeer, bool *ret_only)
 {
     const char *accept = call->request->accept ? call->request->accept : "";
     uint64_t minor = call->peer->emulation.minor;
@@ -205,7 +205,7 @@ static const char *negotiate(const struct ek_call *call, bool *ret_nopeer, bool 
     return NULL;
 }
 
-static void reply_aggregated(struct ek_call *call, bool core, const char *version, bool merged)
+static void reply_aggregated(struct ek_ask *call, bool core, const char *version, bool merged)
 {
     struct ek_apiserver_peer *peer = call->peer;
     unsigned long changes = peer->server->kinds.changes;
@@ -259,7 +259,7 @@ static void put_group(struct ek_buf *out, const struct scope *scope, size_t firs
                   kind->group, kind->version, kind->version);
 }
 
-static bool reply_groups(struct ek_call *call, const char *only)
+static bool reply_groups(struct ek_ask *call, const char *only)
 {
     const struct ek_kinds *kinds = &call->server->kinds;
     struct scope scope = {call->peer, false};
@@ -308,7 +308,7 @@ static void put_legacy(struct ek_buf *out, const struct ek_kind *kind, const cha
     ek_buf_puts(out, "}");
 }
 
-static bool reply_resources(struct ek_call *call, const char *group, const char *version)
+static bool reply_resources(struct ek_ask *call, const char *group, const char *version)
 {
     const struct ek_kinds *kinds = &call->server->kinds;
     struct ek_buf *out = &call->response->body;
@@ -343,7 +343,7 @@ static bool reply_resources(struct ek_call *call, const char *group, const char 
     return n > 0;
 }
 
-static void reply_versions(struct ek_call *call)
+static void reply_versions(struct ek_ask *call)
 {
     ek_reply_type(call, 200, "application/json");
     ek_buf_printf(&call->response->body,
@@ -353,7 +353,7 @@ static void reply_versions(struct ek_call *call)
 }
 
 /* Failures of negotiation come indented. */
-static void reply_not_acceptable(struct ek_call *call)
+static void reply_not_acceptable(struct ek_ask *call)
 {
     ek_reply_type(call, 406, "application/json");
     ek_buf_puts(&call->response->body,
@@ -364,7 +364,7 @@ static void reply_not_acceptable(struct ek_call *call)
                 "  \"code\": 406\n}");
 }
 
-bool ek_call_discovery(struct ek_call *call)
+bool ek_ask_discovery(struct ek_ask *call)
 {
     bool core = call->n_parts > 0 && strcmp(call->parts[0], "api") == 0, nopeer, only;
 

@@ -106,7 +106,7 @@ static void save(struct entries *entries, yyjson_mut_doc *doc, yyjson_mut_val *o
         yyjson_mut_obj_add_val(doc, metadata, "managedFields", list);
 }
 
-static struct entry *own_entry(struct entries *entries, const struct ek_manager *manager,
+static struct entry *own_entry(struct entries *entries, const struct ek_field_manager *manager,
                                const char *operation)
 {
     bool apply = strcmp(operation, "Apply") == 0;
@@ -127,7 +127,7 @@ static struct entry *own_entry(struct entries *entries, const struct ek_manager 
 }
 
 /* What a manager cannot own through the endpoint it used. */
-static void strip_reset(struct ek_fieldset *set, const struct ek_manager *manager)
+static void strip_reset(struct ek_fieldset *set, const struct ek_field_manager *manager)
 {
     ek_fieldset_strip_system(set);
     if (!manager->has_status)
@@ -141,7 +141,7 @@ static void strip_reset(struct ek_fieldset *set, const struct ek_manager *manage
 }
 
 void ek_managed_update(yyjson_mut_doc *doc, yyjson_mut_val *before, yyjson_mut_val *after,
-                       const struct ek_shapes *shapes, const struct ek_manager *manager,
+                       const struct ek_shapes *shapes, const struct ek_field_manager *manager,
                        int64_t now_ms)
 {
     struct entries entries;
@@ -256,8 +256,9 @@ static struct ek_fieldset *held(const struct entries *entries, const struct entr
 }
 
 yyjson_mut_val *ek_managed_apply(yyjson_mut_doc *doc, yyjson_mut_val *live, yyjson_mut_val *config,
-                                 const struct ek_shapes *shapes, const struct ek_manager *manager,
-                                 bool force, int64_t now_ms, struct ek_conflicts *ret_conflicts)
+                                 const struct ek_shapes *shapes,
+                                 const struct ek_field_manager *manager, bool force, int64_t now_ms,
+                                 struct ek_conflicts *ret_conflicts)
 {
     struct entries entries;
     char now[EK_TIME_SIZE];

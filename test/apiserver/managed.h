@@ -21,7 +21,7 @@
 #include "test/apiserver/fieldset.h"
 
 /* Who writes, and how. Borrowed strings. */
-struct ek_manager {
+struct ek_field_manager {
     const char *name;        /* "kubectl", at most 128 bytes */
     const char *api_version; /* of the object as it was sent */
     const char *subresource; /* "status", or "" */
@@ -45,7 +45,7 @@ void ek_conflicts_format(const struct ek_conflicts *conflicts, struct ek_buf *ou
 /* Sets managedFields of after (a value of doc), an object that a write other than Apply has made
  * out of before (NULL: it is new). */
 void ek_managed_update(yyjson_mut_doc *doc, yyjson_mut_val *before, yyjson_mut_val *after,
-                       const struct ek_shapes *shapes, const struct ek_manager *manager,
+                       const struct ek_shapes *shapes, const struct ek_field_manager *manager,
                        int64_t now_ms);
 
 /*
@@ -53,7 +53,8 @@ void ek_managed_update(yyjson_mut_doc *doc, yyjson_mut_val *before, yyjson_mut_v
  * managedFields. With conflicts and without force it returns NULL and fills *ret_conflicts.
  */
 yyjson_mut_val *ek_managed_apply(yyjson_mut_doc *doc, yyjson_mut_val *live, yyjson_mut_val *config,
-                                 const struct ek_shapes *shapes, const struct ek_manager *manager,
-                                 bool force, int64_t now_ms, struct ek_conflicts *ret_conflicts);
+                                 const struct ek_shapes *shapes,
+                                 const struct ek_field_manager *manager, bool force, int64_t now_ms,
+                                 struct ek_conflicts *ret_conflicts);
 
 #endif

@@ -17,7 +17,7 @@ static void gv_path(const struct ek_kind *kind, char buf[EK_GV_SIZE + 8])
              ek_kind_api_version(kind, version));
 }
 
-static bool served_first(const struct ek_call *call, size_t i)
+static bool served_first(const struct ek_ask *call, size_t i)
 {
     const struct ek_kinds *kinds = &call->server->kinds;
     const struct ek_kind *kind = kinds->items[i];
@@ -33,7 +33,7 @@ static bool served_first(const struct ek_call *call, size_t i)
     return true;
 }
 
-static void put_index(struct ek_call *call)
+static void put_index(struct ek_ask *call)
 {
     const struct ek_kinds *kinds = &call->server->kinds;
     struct ek_buf *out = &call->response->body;
@@ -51,7 +51,7 @@ static void put_index(struct ek_call *call)
     ek_buf_puts(out, "}}\n");
 }
 
-static void put_head(struct ek_call *call)
+static void put_head(struct ek_ask *call)
 {
     ek_reply_type(call, 200, "application/json");
     ek_buf_printf(&call->response->body,
@@ -170,7 +170,7 @@ static void put_object_meta(struct ek_buf *out)
 }
 
 /* The document of the group version that rest ("api/v1", "apis/apps/v1") names. */
-static bool put_document(struct ek_call *call, const char *rest)
+static bool put_document(struct ek_ask *call, const char *rest)
 {
     const struct ek_kinds *kinds = &call->server->kinds;
     struct ek_buf *out = &call->response->body;
@@ -202,7 +202,7 @@ static bool put_document(struct ek_call *call, const char *rest)
     return true;
 }
 
-bool ek_call_openapi(struct ek_call *call)
+bool ek_ask_openapi(struct ek_ask *call)
 {
     char rest[2 * EK_GV_SIZE] = "";
 

@@ -9,7 +9,7 @@
 #include "test/apiserver/patch.h"
 #include "test/apiserver/server-internal.h"
 
-static void reply_conflicts(struct ek_call *call, const struct ek_conflicts *conflicts)
+static void reply_conflicts(struct ek_ask *call, const struct ek_conflicts *conflicts)
 {
     EK_AUTO(ek_buf) message;
     EK_AUTO(ek_buf) details;
@@ -34,7 +34,7 @@ static void reply_conflicts(struct ek_call *call, const struct ek_conflicts *con
 }
 
 /* Of a configuration, only what the endpoint may set counts. */
-static void cut_config(struct ek_call *call, yyjson_mut_doc *doc, yyjson_mut_val *config)
+static void cut_config(struct ek_ask *call, yyjson_mut_doc *doc, yyjson_mut_val *config)
 {
     bool has_status = (call->kind->flags & EK_KIND_STATUS) != 0;
 
@@ -52,8 +52,8 @@ static void cut_config(struct ek_call *call, yyjson_mut_doc *doc, yyjson_mut_val
     yyjson_mut_obj_remove_key(yyjson_mut_obj_get(config, "metadata"), "managedFields");
 }
 
-static void apply_new(struct ek_call *call, struct ek_write *write, yyjson_mut_val *config,
-                      const struct ek_manager *manager)
+static void apply_new(struct ek_ask *call, struct ek_write *write, yyjson_mut_val *config,
+                      const struct ek_field_manager *manager)
 {
     struct ek_conflicts conflicts;
 
@@ -64,16 +64,16 @@ static void apply_new(struct ek_call *call, struct ek_write *write, yyjson_mut_v
     write->root = ek_managed_apply(write->doc, NULL, config, &write->kind->shapes, manager, true,
                                    call->now_ms, &conflicts);
     if (ek_write_prepare_create(call, write)) {
-        write->dry_run = strcmp(ek_call_param(call, "dryRun"), "All") == 0;
+        write->dry_run = strcmp(ek_ask_param(call, "dryRun"), "All") == 0;
         ek_write_finish(call, write, true, 201);
     }
 }
 
-static void apply(struct ek_call *call, struct ek_write *write)
+static void apply(struct ek_ask *call, struct ek_write *write)
 {
     char version[EK_GV_SIZE], name[129];
-    struct ek_manager manager = {
-        .name = ek_call_manager(call, name),
+    struct ek_field_manager manager = {
+        .name = ek_ask_manager(call, name),
         .api_version = ek_kind_api_version(call->kind, version),
         .subresource = call->subresource,
         .has_status = (call->kind->flags & EK_KIND_STATUS) != 0,
@@ -81,7 +81,7 @@ static void apply(struct ek_call *call, struct ek_write *write)
     struct ek_conflicts conflicts = {0};
     yyjson_mut_val *config;
 
-    if (!*ek_call_param(call, "fieldManager")) {
+    if (!*ek_ask_param(call, "fieldManager")) {
         ek_reply_status(call, 422, "Invalid",
                         "{\"group\":\"meta.k8s.io\",\"kind\":\"PatchOptions\",\"causes\":[{"
                         "\"reason\":\"FieldValueRequired\",\"message\":\"Required value: is "
@@ -90,7 +90,7 @@ static void apply(struct ek_call *call, struct ek_write *write)
                         "is required for apply patch");
         return;
     }
-    config = ek_call_body(call, write->doc);
+    config = ek_ask_body(call, write->doc);
     if (!config)
         return;
     if (!*ek_meta_str(config, "name"))
@@ -107,7 +107,7 @@ static void apply(struct ek_call *call, struct ek_write *write)
         return;
     }
     write->root = ek_managed_apply(write->doc, write->before, config, &write->kind->shapes,
-                                   &manager, ek_call_flag(call, "force"), call->now_ms, &conflicts);
+                                   &manager, ek_ask_flag(call, "force"), call->now_ms, &conflicts);
     if (write->root)
         ek_write_update(call, write, true);
     else
@@ -116,7 +116,7 @@ static void apply(struct ek_call *call, struct ek_write *write)
 }
 
 /* Changes the stored object by the patch in the body; NULL when answered. */
-static yyjson_mut_val *edit(struct ek_call *call, struct ek_write *write, const char *type)
+static yyjson_mut_val *edit(struct ek_ask *call, struct ek_write *write, const char *type)
 {
     struct ek_err err = {0};
     struct ek_str body = call->request->body;
@@ -145,7 +145,7 @@ static yyjson_mut_val *edit(struct ek_call *call, struct ek_write *write, const 
     return root;
 }
 
-void ek_call_patch(struct ek_call *call)
+void ek_ask_patch(struct ek_ask *call)
 {
     const char *type = call->request->content_type ? call->request->content_type : "";
     bool applies = strstr(type, "apply-patch") != NULL;
@@ -155,7 +155,7 @@ void ek_call_patch(struct ek_call *call)
     char key[EK_KEY_SIZE];
 
     write.stored =
-        ek_mvcc_get(call->server->store, call->kind->storage, ek_call_key(call, call->name, key));
+        ek_mvcc_get(call->server->store, call->kind->storage, ek_ask_key(call, call->name, key));
     if (write.stored)
         write.before = ek_stored_root(doc, write.stored);
     if (!applies && !strstr(type, "json-patch") && !strstr(type, "merge-patch")) {

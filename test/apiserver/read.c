@@ -11,9 +11,9 @@
 
 #define TOKEN_MAX 4096
 
-bool ek_call_rv(struct ek_call *call, uint64_t *ret_rv, bool *ret_set)
+bool ek_ask_rv(struct ek_ask *call, uint64_t *ret_rv, bool *ret_set)
 {
-    const char *text = ek_call_param(call, "resourceVersion");
+    const char *text = ek_ask_param(call, "resourceVersion");
     char *end;
 
     *ret_set = *text != '\0';
@@ -27,7 +27,7 @@ bool ek_call_rv(struct ek_call *call, uint64_t *ret_rv, bool *ret_set)
     return false;
 }
 
-void ek_reply_future_rv(struct ek_call *call, uint64_t rv)
+void ek_reply_future_rv(struct ek_ask *call, uint64_t rv)
 {
     ek_reply_status(call, 504, "Timeout",
                     "{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\",\"message\":\"Too large "
@@ -37,7 +37,7 @@ void ek_reply_future_rv(struct ek_call *call, uint64_t rv)
     ek_reply_header(call, "Retry-After", "1");
 }
 
-static bool forbid_option(struct ek_call *call, const char *why)
+static bool forbid_option(struct ek_ask *call, const char *why)
 {
     EK_AUTO(ek_buf) details;
 
@@ -53,11 +53,11 @@ static bool forbid_option(struct ek_call *call, const char *why)
     return false;
 }
 
-bool ek_call_options(struct ek_call *call, bool watch)
+bool ek_ask_options(struct ek_ask *call, bool watch)
 {
-    const char *match = ek_call_param(call, "resourceVersionMatch");
-    const char *rv = ek_call_param(call, "resourceVersion");
-    bool initial = *ek_call_param(call, "sendInitialEvents") != '\0';
+    const char *match = ek_ask_param(call, "resourceVersionMatch");
+    const char *rv = ek_ask_param(call, "resourceVersion");
+    bool initial = *ek_ask_param(call, "sendInitialEvents") != '\0';
 
     if (initial && !watch)
         return forbid_option(call, "sendInitialEvents is forbidden for list");
@@ -69,7 +69,7 @@ bool ek_call_options(struct ek_call *call, bool watch)
                                    "sendInitialEvents is provided");
     if (watch || !*match)
         return true;
-    if (*ek_call_param(call, "continue"))
+    if (*ek_ask_param(call, "continue"))
         return forbid_option(call, "resourceVersionMatch is forbidden when continue is provided");
     if (!*rv)
         return forbid_option(
@@ -80,21 +80,21 @@ bool ek_call_options(struct ek_call *call, bool watch)
     return true;
 }
 
-void ek_call_get(struct ek_call *call)
+void ek_ask_get(struct ek_ask *call)
 {
     char key[EK_KEY_SIZE];
     struct ek_render render;
     uint64_t rv;
     bool set;
 
-    if (!ek_call_rv(call, &rv, &set) || !ek_render_negotiate(call, &render))
+    if (!ek_ask_rv(call, &rv, &set) || !ek_render_negotiate(call, &render))
         return;
     if (rv > ek_mvcc_rv(call->server->store)) {
         ek_reply_future_rv(call, rv);
         return;
     }
     const struct ek_mvcc_value *value =
-        ek_mvcc_get(call->server->store, call->kind->storage, ek_call_key(call, call->name, key));
+        ek_mvcc_get(call->server->store, call->kind->storage, ek_ask_key(call, call->name, key));
     if (!value) {
         ek_reply_not_found(call, call->name);
         return;
@@ -166,7 +166,7 @@ struct position {
     char start[EK_KEY_SIZE]; /* the last key seen, within the list's prefix */
 };
 
-static bool decode_token(struct ek_call *call, const char *token, struct position *ret_position)
+static bool decode_token(struct ek_ask *call, const char *token, struct position *ret_position)
 {
     unsigned char text[TOKEN_MAX + 1];
     char why[256] = "";
@@ -213,10 +213,10 @@ struct listing {
     int64_t remaining;
 };
 
-static void reply_gone(struct ek_call *call, const struct position *position)
+static void reply_gone(struct ek_ask *call, const struct position *position)
 {
     char token[TOKEN_MAX];
-    EK_AUTO(ek_buf) body;
+    EK_AUTO(ek_buf) body = {0};
 
     if (!position) {
         ek_reply_status(call, 410, "Expired", NULL,
@@ -243,16 +243,16 @@ static void reply_gone(struct ek_call *call, const struct position *position)
 }
 
 /* Decides at which revision to read and where to start; false when answered. */
-static bool choose_revision(struct ek_call *call, struct listing *listing)
+static bool choose_revision(struct ek_ask *call, struct listing *listing)
 {
     struct ek_mvcc *store = call->server->store;
-    const char *token = ek_call_param(call, "continue");
-    bool exact = strcmp(ek_call_param(call, "resourceVersionMatch"), "Exact") == 0;
+    const char *token = ek_ask_param(call, "continue");
+    bool exact = strcmp(ek_ask_param(call, "resourceVersionMatch"), "Exact") == 0;
     uint64_t rv, current = ek_mvcc_rv(store);
     struct position position;
     bool set;
 
-    if (!ek_call_rv(call, &rv, &set))
+    if (!ek_ask_rv(call, &rv, &set))
         return false;
     if (*token && set && rv > 0) {
         ek_reply_status(call, 400, "BadRequest", NULL,
@@ -261,8 +261,7 @@ static bool choose_revision(struct ek_call *call, struct listing *listing)
     }
     if (set && rv == 0)
         listing->limit = 0; /* served from the watch cache, which knows no pages at "any" */
-    exact =
-        exact || (rv > 0 && listing->limit > 0 && !*ek_call_param(call, "resourceVersionMatch"));
+    exact = exact || (rv > 0 && listing->limit > 0 && !*ek_ask_param(call, "resourceVersionMatch"));
     if (*token) {
         if (!decode_token(call, token, &position))
             return false;
@@ -283,7 +282,7 @@ static bool choose_revision(struct ek_call *call, struct listing *listing)
     return true;
 }
 
-static void collect(struct ek_call *call, struct listing *listing)
+static void collect(struct ek_ask *call, struct listing *listing)
 {
     struct ek_mvcc_iter iter;
     struct ek_mvcc_value *value;
@@ -311,14 +310,14 @@ static void collect(struct ek_call *call, struct listing *listing)
     }
 }
 
-void ek_call_list(struct ek_call *call)
+void ek_ask_list(struct ek_ask *call)
 {
-    struct listing listing = {.limit = strtoul(ek_call_param(call, "limit"), NULL, 10)};
+    struct listing listing = {.limit = strtoul(ek_ask_param(call, "limit"), NULL, 10)};
     char token[TOKEN_MAX], start[EK_KEY_SIZE + 1];
     struct ek_buf *body = &call->response->body;
 
     ek_buf_init(&listing.items, EK_REPLY_MAX);
-    if (!ek_render_negotiate(call, &listing.render) || !ek_call_options(call, false) ||
+    if (!ek_render_negotiate(call, &listing.render) || !ek_ask_options(call, false) ||
         !ek_filter_read(call, &listing.filter) || !choose_revision(call, &listing)) {
         ek_filter_done(&listing.filter);
         return;

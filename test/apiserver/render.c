@@ -58,10 +58,10 @@ static bool accept_clause(const char *clause, size_t len, struct ek_render *rend
     return true;
 }
 
-bool ek_render_negotiate(struct ek_call *call, struct ek_render *ret_render)
+bool ek_render_negotiate(struct ek_ask *call, struct ek_render *ret_render)
 {
     const char *accept = call->request->accept;
-    const char *include = ek_call_param(call, "includeObject");
+    const char *include = ek_ask_param(call, "includeObject");
 
     *ret_render = (struct ek_render){
         .kind = call->kind,
@@ -177,7 +177,7 @@ static void put_row(const struct ek_render *render, yyjson_val *root, struct ek_
     char version[EK_GV_SIZE];
 
     ek_buf_puts(out, "{\"cells\":[");
-    ek_table_row(render, root, out);
+    ek_cells_row(render, root, out);
     ek_buf_puts(out, "]");
     if (render->include_none) {
         ek_buf_puts(out, "}");
@@ -221,7 +221,7 @@ void ek_render_object(const struct ek_render *render, const struct ek_mvcc_value
     } else {
         put_table_begin(out, rv ? rv : value->rv);
         ek_buf_puts(out, "},");
-        ek_table_columns(render, out);
+        ek_cells_columns(render, out);
         ek_buf_puts(out, ",\"rows\":[");
         put_row(render, root, out);
         ek_buf_puts(out, "]}");
@@ -248,7 +248,7 @@ void ek_render_list_begin(const struct ek_render *render, struct ek_buf *out, ui
         ek_buf_printf(out, ",\"remainingItemCount\":%lld", (long long)remaining);
     ek_buf_puts(out, "},");
     if (render->form == EK_FORM_TABLE) {
-        ek_table_columns(render, out);
+        ek_cells_columns(render, out);
         ek_buf_puts(out, ",\"rows\":[");
     } else {
         ek_buf_puts(out, "\"items\":[");

@@ -25,7 +25,7 @@ static void put_user(struct ek_buf *out, const char *user, const char *groups)
 }
 
 /* Answers with the object that was sent and a status (JSON). */
-static void answer(struct ek_call *call, yyjson_val *sent, const char *status)
+static void answer(struct ek_ask *call, yyjson_val *sent, const char *status)
 {
     struct ek_buf *body = &call->response->body;
     char version[EK_GV_SIZE];
@@ -40,11 +40,11 @@ static void answer(struct ek_call *call, yyjson_val *sent, const char *status)
     free(spec);
 }
 
-static void review_token(struct ek_call *call, yyjson_val *sent)
+static void review_token(struct ek_ask *call, yyjson_val *sent)
 {
     const char *text = ek_json_str(sent, "spec", "token", NULL);
     struct ek_apiserver_request request = *call->request;
-    struct ek_call other = {.server = call->server, .request = &request, .now_ms = call->now_ms};
+    struct ek_ask other = {.server = call->server, .request = &request, .now_ms = call->now_ms};
     struct ek_apiserver_response unused = {0};
     EK_AUTO(ek_buf) status;
     char *header = ek_xasprintf("Bearer %s", text ? text : "");
@@ -73,7 +73,7 @@ static const char *attribute(yyjson_val *spec, const char *name)
 }
 
 /* The user that a SubjectAccessReview names, as a token; texts are owned. */
-static struct ek_token subject_of(struct ek_call *call, yyjson_val *spec)
+static struct ek_token subject_of(struct ek_ask *call, yyjson_val *spec)
 {
     const char *user = ek_json_str(spec, "user", NULL);
     size_t index, max;
@@ -95,7 +95,7 @@ static struct ek_token subject_of(struct ek_call *call, yyjson_val *spec)
     return token;
 }
 
-static void review_access(struct ek_call *call, yyjson_val *sent, bool self)
+static void review_access(struct ek_ask *call, yyjson_val *sent, bool self)
 {
     yyjson_val *spec = yyjson_obj_get(sent, "spec");
     struct ek_token subject = self ? (struct ek_token){0} : subject_of(call, spec);
@@ -116,7 +116,7 @@ static void review_access(struct ek_call *call, yyjson_val *sent, bool self)
     ek_free(subject.rules);
 }
 
-void ek_call_review(struct ek_call *call)
+void ek_ask_review(struct ek_ask *call)
 {
     struct ek_str body = call->request->body;
     struct ek_err err = {0};
@@ -132,7 +132,7 @@ void ek_call_review(struct ek_call *call)
         EK_AUTO(ek_buf) status;
         ek_buf_init(&status, 65536);
         ek_buf_puts(&status, "{\"userInfo\":");
-        put_user(&status, ek_call_user(call),
+        put_user(&status, ek_ask_user(call),
                  call->token ? call->token->groups : "system:unauthenticated");
         ek_buf_puts(&status, "}");
         answer(call, root, ek_buf_str(&status));
@@ -142,7 +142,7 @@ void ek_call_review(struct ek_call *call)
     yyjson_doc_free(doc);
 }
 
-void ek_call_token(struct ek_call *call)
+void ek_ask_token(struct ek_ask *call)
 {
     struct ek_apiserver *server = call->server;
     struct ek_str body = call->request->body;
@@ -152,7 +152,7 @@ void ek_call_token(struct ek_call *call)
     char key[EK_KEY_SIZE], token[64], user[600], groups[600], until[EK_TIME_SIZE];
 
     yyjson_doc_free(doc);
-    if (!ek_mvcc_get(server->store, call->kind->storage, ek_call_key(call, call->name, key))) {
+    if (!ek_mvcc_get(server->store, call->kind->storage, ek_ask_key(call, call->name, key))) {
         ek_reply_not_found(call, call->name);
         return;
     }

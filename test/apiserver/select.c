@@ -45,7 +45,7 @@ static char *storage_path(const char *path, size_t len)
     return ek_xstrndup(path, len);
 }
 
-static bool read_term(struct ek_call *call, struct ek_filter *filter, const char *term, size_t len)
+static bool read_term(struct ek_ask *call, struct ek_filter *filter, const char *term, size_t len)
 {
     const char *equals = memchr(term, '=', len);
 
@@ -66,9 +66,9 @@ static bool read_term(struct ek_call *call, struct ek_filter *filter, const char
     return false;
 }
 
-static bool read_fields(struct ek_call *call, struct ek_filter *filter)
+static bool read_fields(struct ek_ask *call, struct ek_filter *filter)
 {
-    for (const char *p = ek_call_param(call, "fieldSelector"); *p;) {
+    for (const char *p = ek_ask_param(call, "fieldSelector"); *p;) {
         size_t len = strcspn(p, ",");
         if (len > 0 && !read_term(call, filter, p, len))
             return false;
@@ -78,7 +78,7 @@ static bool read_fields(struct ek_call *call, struct ek_filter *filter)
 }
 
 /* What the API server's own lexer says about "a===b" and its like. */
-static void explain_selector(struct ek_call *call, const char *text, const struct ek_err *err)
+static void explain_selector(struct ek_ask *call, const char *text, const struct ek_err *err)
 {
     const char *equals = strstr(text, "===");
 
@@ -90,9 +90,9 @@ static void explain_selector(struct ek_call *call, const char *text, const struc
                         err->message);
 }
 
-bool ek_filter_read(struct ek_call *call, struct ek_filter *ret_filter)
+bool ek_filter_read(struct ek_ask *call, struct ek_filter *ret_filter)
 {
-    const char *labels = ek_call_param(call, "labelSelector");
+    const char *labels = ek_ask_param(call, "labelSelector");
     struct ek_err err = {0};
 
     *ret_filter = (struct ek_filter){

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the test API server share. A request is carried through them in a struct
- * ek_call; whoever answers fills its response and returns. */
+ * ek_ask; whoever answers fills its response and returns. */
 #ifndef TEST_APISERVER_SERVER_INTERNAL_H
 #define TEST_APISERVER_SERVER_INTERNAL_H
 
@@ -52,7 +52,7 @@ struct ek_apiserver {
 };
 
 /* Query parameters and path of one request, decoded; borrowed from the call's arena buffer. */
-struct ek_call {
+struct ek_ask {
     struct ek_apiserver *server;
     struct ek_apiserver_peer *peer;
     const struct ek_apiserver_request *request;
@@ -73,25 +73,25 @@ struct ek_call {
 };
 
 /* The value of a query parameter, "" when absent. */
-const char *ek_call_param(const struct ek_call *call, const char *name);
-bool ek_call_flag(const struct ek_call *call, const char *name);
+const char *ek_ask_param(const struct ek_ask *call, const char *name);
+bool ek_ask_flag(const struct ek_ask *call, const char *name);
 
 /* --- status.c: metav1.Status answers --- */
 
 /* Answers with a failure. details (may be NULL) is JSON put in as it is. */
-void ek_reply_status(struct ek_call *call, int code, const char *reason, const char *details,
+void ek_reply_status(struct ek_ask *call, int code, const char *reason, const char *details,
                      const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* As ek_reply_status with details of the call's kind and a name. */
-void ek_reply_failure(struct ek_call *call, int code, const char *reason, const char *name,
+void ek_reply_failure(struct ek_ask *call, int code, const char *reason, const char *name,
                       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* 422 for the call's kind, with one cause. */
-void ek_reply_invalid(struct ek_call *call, const char *name, const char *cause, const char *field,
+void ek_reply_invalid(struct ek_ask *call, const char *name, const char *cause, const char *field,
                       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-void ek_reply_not_found(struct ek_call *call, const char *name);
-void ek_reply_conflict(struct ek_call *call, const char *name, const char *why);
-void ek_reply_text(struct ek_call *call, int code, const char *text);
-void ek_reply_type(struct ek_call *call, int code, const char *content_type);
-void ek_reply_header(struct ek_call *call, const char *name, const char *fmt, ...)
+void ek_reply_not_found(struct ek_ask *call, const char *name);
+void ek_reply_conflict(struct ek_ask *call, const char *name, const char *why);
+void ek_reply_text(struct ek_ask *call, int code, const char *text);
+void ek_reply_type(struct ek_ask *call, int code, const char *content_type);
+void ek_reply_header(struct ek_ask *call, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Appends s as a JSON string with its quotes. */
 void ek_json_quote(struct ek_buf *out, const char *s);
@@ -109,7 +109,7 @@ struct ek_render {
 };
 
 /* Chooses the form by the Accept header; answers 406 and returns false when nothing fits. */
-bool ek_render_negotiate(struct ek_call *call, struct ek_render *ret_render);
+bool ek_render_negotiate(struct ek_ask *call, struct ek_render *ret_render);
 /* Appends one object. rv (0: its own) replaces its resourceVersion. */
 void ek_render_object(const struct ek_render *render, const struct ek_mvcc_value *value,
                       uint64_t rv, struct ek_buf *out);
@@ -126,8 +126,8 @@ void ek_render_bookmark(const struct ek_render *render, uint64_t rv, bool initia
                         struct ek_buf *out);
 
 /* --- table.c --- */
-void ek_table_columns(const struct ek_render *render, struct ek_buf *out);
-void ek_table_row(const struct ek_render *render, yyjson_val *object, struct ek_buf *out);
+void ek_cells_columns(const struct ek_render *render, struct ek_buf *out);
+void ek_cells_row(const struct ek_render *render, yyjson_val *object, struct ek_buf *out);
 
 /* --- select.c: which objects a list or watch is about --- */
 
@@ -144,31 +144,31 @@ struct ek_filter {
 };
 
 /* Reads the selectors of a call; false when it has been answered with an error. */
-bool ek_filter_read(struct ek_call *call, struct ek_filter *ret_filter);
+bool ek_filter_read(struct ek_ask *call, struct ek_filter *ret_filter);
 void ek_filter_done(struct ek_filter *filter);
 bool ek_filter_is_open(const struct ek_filter *filter);
 bool ek_filter_matches(const struct ek_filter *filter, const char *key,
                        struct ek_mvcc_value *value);
 
 /* --- read.c, watch.c, write.c, patch_call.c, delete.c --- */
-void ek_call_get(struct ek_call *call);
-void ek_call_list(struct ek_call *call);
-void ek_call_watch(struct ek_call *call);
-void ek_call_create(struct ek_call *call);
-void ek_call_update(struct ek_call *call);
-void ek_call_patch(struct ek_call *call);
-void ek_call_delete(struct ek_call *call);
-void ek_call_delete_collection(struct ek_call *call);
+void ek_ask_get(struct ek_ask *call);
+void ek_ask_list(struct ek_ask *call);
+void ek_ask_watch(struct ek_ask *call);
+void ek_ask_create(struct ek_ask *call);
+void ek_ask_update(struct ek_ask *call);
+void ek_ask_patch(struct ek_ask *call);
+void ek_ask_delete(struct ek_ask *call);
+void ek_ask_delete_collection(struct ek_ask *call);
 
 /* Reads a resourceVersion parameter; false when it has been answered with an error. */
-bool ek_call_rv(struct ek_call *call, uint64_t *ret_rv, bool *ret_set);
-void ek_reply_future_rv(struct ek_call *call, uint64_t rv);
+bool ek_ask_rv(struct ek_ask *call, uint64_t *ret_rv, bool *ret_set);
+void ek_reply_future_rv(struct ek_ask *call, uint64_t rv);
 /* Answers 422 and returns false when the list options contradict each other. */
-bool ek_call_options(struct ek_call *call, bool watch);
+bool ek_ask_options(struct ek_ask *call, bool watch);
 
 /* The storage key of the call's object, into buf. */
 #define EK_KEY_SIZE 600
-const char *ek_call_key(const struct ek_call *call, const char *name, char buf[EK_KEY_SIZE]);
+const char *ek_ask_key(const struct ek_ask *call, const char *name, char buf[EK_KEY_SIZE]);
 
 /* --- write.c: what all writes share --- */
 
@@ -186,16 +186,16 @@ struct ek_write {
 yyjson_mut_val *ek_stored_root(yyjson_mut_doc *doc, const struct ek_mvcc_value *value);
 /* Finishes a create or an update: defaults, checks, generation, managed fields (unless applied),
  * stores and answers with code. */
-void ek_write_finish(struct ek_call *call, struct ek_write *write, bool applied, int code);
+void ek_write_finish(struct ek_ask *call, struct ek_write *write, bool applied, int code);
 /* Checks and finishes an update whose new object is root. */
-void ek_write_update(struct ek_call *call, struct ek_write *write, bool applied);
+void ek_write_update(struct ek_ask *call, struct ek_write *write, bool applied);
 /* Serialises root with its metadata in order; owned value with one reference. */
 struct ek_mvcc_value *ek_write_encode(yyjson_mut_doc *doc, yyjson_mut_val *root, uint64_t rv);
 /* Fills the metadata that a new object gets from the server. */
-bool ek_write_prepare_create(struct ek_call *call, struct ek_write *write);
+bool ek_write_prepare_create(struct ek_ask *call, struct ek_write *write);
 /* Parses the body (JSON or YAML) as an object of the call's kind; NULL when answered. */
-yyjson_mut_val *ek_call_body(struct ek_call *call, yyjson_mut_doc *doc);
-const char *ek_call_manager(const struct ek_call *call, char buf[129]);
+yyjson_mut_val *ek_ask_body(struct ek_ask *call, yyjson_mut_doc *doc);
+const char *ek_ask_manager(const struct ek_ask *call, char buf[129]);
 const char *ek_meta_str(yyjson_mut_val *root, const char *name);
 /* Side effects of a stored or deleted object (definitions, namespaces). value NULL: deleted. */
 void ek_write_effects(struct ek_apiserver *server, const struct ek_kind *kind,
@@ -221,21 +221,21 @@ size_t ek_schema_check(yyjson_mut_val *value, yyjson_val *schema, struct ek_buf 
 /* --- auth.c --- */
 
 /* Finds who calls; false when answered with 401. */
-bool ek_auth_identify(struct ek_call *call);
+bool ek_auth_identify(struct ek_ask *call);
 bool ek_auth_allows(struct ek_apiserver *server, const struct ek_token *token, const char *verb,
                     const char *group, const char *resource, const char *name_space,
                     const char *name, const char *path);
 /* Answers with 403 and returns false when the call is not allowed. */
-bool ek_auth_check(struct ek_call *call);
-const char *ek_call_user(const struct ek_call *call);
-void ek_call_review(struct ek_call *call);
-void ek_call_token(struct ek_call *call);
+bool ek_auth_check(struct ek_ask *call);
+const char *ek_ask_user(const struct ek_ask *call);
+void ek_ask_review(struct ek_ask *call);
+void ek_ask_token(struct ek_ask *call);
 
 /* --- discovery.c, openapi.c, endpoints.c: what a peer says about itself --- */
 bool ek_peer_serves(const struct ek_apiserver_peer *peer, const struct ek_kind *kind);
-bool ek_call_discovery(struct ek_call *call);
-bool ek_call_openapi(struct ek_call *call);
-bool ek_call_well_known(struct ek_call *call);
+bool ek_ask_discovery(struct ek_ask *call);
+bool ek_ask_openapi(struct ek_ask *call);
+bool ek_ask_well_known(struct ek_ask *call);
 void ek_peer_free(struct ek_apiserver_peer *peer);
 void ek_peer_forget_documents(struct ek_apiserver_peer *peer);
 

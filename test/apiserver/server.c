@@ -126,7 +126,7 @@ void ek_apiserver_free(struct ek_apiserver *server)
 
 /* --- requests --- */
 
-const char *ek_call_param(const struct ek_call *call, const char *name)
+const char *ek_ask_param(const struct ek_ask *call, const char *name)
 {
     for (size_t i = 0; i < call->n_params; i++) {
         if (strcmp(call->params[i].name, name) == 0)
@@ -135,14 +135,14 @@ const char *ek_call_param(const struct ek_call *call, const char *name)
     return "";
 }
 
-bool ek_call_flag(const struct ek_call *call, const char *name)
+bool ek_ask_flag(const struct ek_ask *call, const char *name)
 {
-    const char *value = ek_call_param(call, name);
+    const char *value = ek_ask_param(call, name);
 
     return strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
 }
 
-const char *ek_call_key(const struct ek_call *call, const char *name, char buf[EK_KEY_SIZE])
+const char *ek_ask_key(const struct ek_ask *call, const char *name, char buf[EK_KEY_SIZE])
 {
     snprintf(buf, EK_KEY_SIZE, "%s%s%s", call->name_space, *call->name_space ? "/" : "", name);
     return buf;
@@ -174,7 +174,7 @@ static void decode(char *s, bool plus)
 }
 
 /* Splits path and query into parts and parameters. */
-static void split(struct ek_call *call)
+static void split(struct ek_ask *call)
 {
     const char *query = call->request->query ? call->request->query : "";
     char *save = NULL;
@@ -203,7 +203,7 @@ static void split(struct ek_call *call)
 }
 
 /* Finds kind, namespace, name and subresource; false when the path names no resource. */
-static bool find_resource(struct ek_call *call)
+static bool find_resource(struct ek_ask *call)
 {
     size_t at = 2, n = call->n_parts;
     const char *group = "";
@@ -234,10 +234,10 @@ static bool find_resource(struct ek_call *call)
            (*call->name_space == '\0' || (call->kind->flags & EK_KIND_NAMESPACED));
 }
 
-static const char *verb_of(const struct ek_call *call)
+static const char *verb_of(const struct ek_ask *call)
 {
     const char *method = call->request->method;
-    bool named = *call->name != '\0', watch = ek_call_flag(call, "watch");
+    bool named = *call->name != '\0', watch = ek_ask_flag(call, "watch");
 
     if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
         return !call->kind ? "get" : watch ? "watch" : named ? "get" : "list";
@@ -252,7 +252,7 @@ static const char *verb_of(const struct ek_call *call)
     return "";
 }
 
-static void method_not_allowed(struct ek_call *call)
+static void method_not_allowed(struct ek_ask *call)
 {
     ek_reply_failure(call, 405, "MethodNotAllowed", "",
                      "the server does not allow this method on the requested resource");
@@ -266,7 +266,7 @@ static bool knows_subresource(const struct ek_kind *kind, const char *name)
            ek_words_have(kind->subresources, name);
 }
 
-static void dispatch(struct ek_call *call)
+static void dispatch(struct ek_ask *call)
 {
     const char *verb = call->verb;
     bool named = *call->name != '\0';
@@ -276,41 +276,41 @@ static void dispatch(struct ek_call *call)
         ek_reply_status(call, 404, "NotFound", "{}",
                         "the server could not find the requested resource");
     } else if (call->kind->flags & EK_KIND_REVIEW) {
-        strcmp(verb, "create") == 0 ? ek_call_review(call) : method_not_allowed(call);
+        strcmp(verb, "create") == 0 ? ek_ask_review(call) : method_not_allowed(call);
     } else if (strcmp(verb, "list") == 0) {
-        ek_call_list(call);
+        ek_ask_list(call);
     } else if (strcmp(verb, "watch") == 0) {
-        ek_call_watch(call);
+        ek_ask_watch(call);
     } else if (strcmp(verb, "deletecollection") == 0) {
-        ek_call_delete_collection(call);
+        ek_ask_delete_collection(call);
     } else if (space_needed) {
         method_not_allowed(call);
     } else if (strcmp(verb, "create") == 0) {
         if (strcmp(call->subresource, "token") == 0)
-            ek_call_token(call);
+            ek_ask_token(call);
         else if (named)
             method_not_allowed(call);
         else
-            ek_call_create(call);
+            ek_ask_create(call);
     } else if (!named) {
         method_not_allowed(call);
     } else if (strcmp(verb, "get") == 0) {
-        ek_call_get(call);
+        ek_ask_get(call);
     } else if (strcmp(verb, "update") == 0) {
-        ek_call_update(call);
+        ek_ask_update(call);
     } else if (strcmp(verb, "patch") == 0) {
-        ek_call_patch(call);
+        ek_ask_patch(call);
     } else if (strcmp(verb, "delete") == 0 && !*call->subresource) {
-        ek_call_delete(call);
+        ek_ask_delete(call);
     } else {
         method_not_allowed(call);
     }
 }
 
 /* Paths that are no resources: discovery, OpenAPI, health, metrics. */
-static void dispatch_other(struct ek_call *call)
+static void dispatch_other(struct ek_ask *call)
 {
-    if (ek_call_well_known(call) || ek_call_openapi(call) || ek_call_discovery(call))
+    if (ek_ask_well_known(call) || ek_ask_openapi(call) || ek_ask_discovery(call))
         return;
     bool group_path =
         call->n_parts >= 3 || (call->n_parts == 2 && strcmp(call->parts[0], "api") == 0);
@@ -321,12 +321,12 @@ static void dispatch_other(struct ek_call *call)
         ek_reply_text(call, 404, "404 page not found\n");
 }
 
-static void note_for_audit(struct ek_call *call)
+static void note_for_audit(struct ek_ask *call)
 {
     struct ek_apiserver_response *r = call->response;
     char resource[EK_GV_SIZE];
 
-    snprintf(r->user, sizeof(r->user), "%s", ek_call_user(call));
+    snprintf(r->user, sizeof(r->user), "%s", ek_ask_user(call));
     snprintf(r->verb, sizeof(r->verb), "%s", call->verb);
     snprintf(r->name_space, sizeof(r->name_space), "%.127s", call->name_space);
     if (*call->name || !*r->name)
@@ -342,7 +342,7 @@ static void note_for_audit(struct ek_call *call)
 void ek_apiserver_handle(struct ek_apiserver_peer *peer, const struct ek_apiserver_request *request,
                          int64_t now_ms, struct ek_apiserver_response *ret_response)
 {
-    struct ek_call call = {
+    struct ek_ask call = {
         .server = peer->server,
         .peer = peer,
         .request = request,

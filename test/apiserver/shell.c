@@ -232,8 +232,8 @@ static int bind_listener(struct ek_listener *listener, struct ek_err *err)
     if (code == 0)
         code = uv_tcp_getsockname(&listener->tcp, (struct sockaddr *)&bound, &len);
     if (code < 0)
-        return ek_err_set(err, EK_E_IO, "listening on %s:%u: %s", address,
-                          choose_port(listener), uv_strerror(code));
+        return ek_err_set(err, EK_E_IO, "listening on %s:%u: %s", address, choose_port(listener),
+                          uv_strerror(code));
     ek_apiserver_peer_listening(listener->peer, ntohs(((struct sockaddr_in *)&bound)->sin_port));
     return 0;
 }

@@ -35,7 +35,7 @@ void ek_json_quote(struct ek_buf *out, const char *s)
     ek_buf_append(out, "\"", 1);
 }
 
-void ek_reply_type(struct ek_call *call, int code, const char *content_type)
+void ek_reply_type(struct ek_ask *call, int code, const char *content_type)
 {
     struct ek_apiserver_response *response = call->response;
 
@@ -43,7 +43,7 @@ void ek_reply_type(struct ek_call *call, int code, const char *content_type)
     snprintf(response->content_type, sizeof(response->content_type), "%s", content_type);
 }
 
-void ek_reply_header(struct ek_call *call, const char *name, const char *fmt, ...)
+void ek_reply_header(struct ek_ask *call, const char *name, const char *fmt, ...)
 {
     struct ek_apiserver_response *response = call->response;
     va_list args;
@@ -57,14 +57,14 @@ void ek_reply_header(struct ek_call *call, const char *name, const char *fmt, ..
     va_end(args);
 }
 
-void ek_reply_text(struct ek_call *call, int code, const char *text)
+void ek_reply_text(struct ek_ask *call, int code, const char *text)
 {
     ek_reply_type(call, code, "text/plain; charset=utf-8");
     ek_buf_reset(&call->response->body);
     ek_buf_puts(&call->response->body, text);
 }
 
-static void reply(struct ek_call *call, int code, const char *reason, const char *details,
+static void reply(struct ek_ask *call, int code, const char *reason, const char *details,
                   const char *fmt, va_list args)
 {
     struct ek_buf *body = &call->response->body;
@@ -82,7 +82,7 @@ static void reply(struct ek_call *call, int code, const char *reason, const char
     ek_buf_printf(body, "\"code\":%d}\n", code);
 }
 
-void ek_reply_status(struct ek_call *call, int code, const char *reason, const char *details,
+void ek_reply_status(struct ek_ask *call, int code, const char *reason, const char *details,
                      const char *fmt, ...)
 {
     va_list args;
@@ -93,7 +93,7 @@ void ek_reply_status(struct ek_call *call, int code, const char *reason, const c
 }
 
 /* Begins details with name and group; kind is the resource or, for invalid objects, the kind. */
-static void put_details(const struct ek_call *call, struct ek_buf *out, const char *name,
+static void put_details(const struct ek_ask *call, struct ek_buf *out, const char *name,
                         const char *kind)
 {
     ek_buf_puts(out, "{");
@@ -107,7 +107,7 @@ static void put_details(const struct ek_call *call, struct ek_buf *out, const ch
     ek_buf_printf(out, "\"kind\":\"%s\"", kind);
 }
 
-void ek_reply_failure(struct ek_call *call, int code, const char *reason, const char *name,
+void ek_reply_failure(struct ek_ask *call, int code, const char *reason, const char *name,
                       const char *fmt, ...)
 {
     va_list args;
@@ -121,7 +121,7 @@ void ek_reply_failure(struct ek_call *call, int code, const char *reason, const 
     va_end(args);
 }
 
-void ek_reply_invalid(struct ek_call *call, const char *name, const char *cause, const char *field,
+void ek_reply_invalid(struct ek_ask *call, const char *name, const char *cause, const char *field,
                       const char *fmt, ...)
 {
     char message[2048];
@@ -143,7 +143,7 @@ void ek_reply_invalid(struct ek_call *call, const char *name, const char *cause,
                     message);
 }
 
-void ek_reply_not_found(struct ek_call *call, const char *name)
+void ek_reply_not_found(struct ek_ask *call, const char *name)
 {
     char resource[EK_GV_SIZE];
 
@@ -151,7 +151,7 @@ void ek_reply_not_found(struct ek_call *call, const char *name)
                      ek_kind_resource_name(call->kind, resource), name);
 }
 
-void ek_reply_conflict(struct ek_call *call, const char *name, const char *why)
+void ek_reply_conflict(struct ek_ask *call, const char *name, const char *why)
 {
     char resource[EK_GV_SIZE];
 

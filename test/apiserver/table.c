@@ -17,7 +17,7 @@ static const struct ek_column *columns_of(const struct ek_kind *kind)
     return kind->columns ? kind->columns : default_columns;
 }
 
-void ek_table_columns(const struct ek_render *render, struct ek_buf *out)
+void ek_cells_columns(const struct ek_render *render, struct ek_buf *out)
 {
     ek_buf_puts(out, "\"columnDefinitions\":[");
     for (const struct ek_column *c = columns_of(render->kind); c->name; c++) {
@@ -236,7 +236,7 @@ static void put_special(const struct ek_render *render, const char *what, yyjson
         ek_buf_puts(out, "\"<none>\"");
 }
 
-void ek_table_row(const struct ek_render *render, yyjson_val *object, struct ek_buf *out)
+void ek_cells_row(const struct ek_render *render, yyjson_val *object, struct ek_buf *out)
 {
     for (const struct ek_column *c = columns_of(render->kind); c->name; c++) {
         if (c != columns_of(render->kind))

@@ -175,7 +175,7 @@ static void check_enum(struct check *check, yyjson_mut_val *value, yyjson_val *a
 {
     size_t index, max;
     yyjson_val *item;
-    EK_AUTO(ek_buf) text;
+    EK_AUTO(ek_buf) text = {0};
 
     if (!allowed || !yyjson_mut_is_str(value))
         return;

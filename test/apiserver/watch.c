@@ -55,16 +55,16 @@ static void begin(struct ek_apiserver_watch *watch, uint64_t rv, bool set, bool 
     watch->position = ek_mvcc_log_after(store, storage, watch->from_rv);
 }
 
-void ek_call_watch(struct ek_call *call)
+void ek_ask_watch(struct ek_ask *call)
 {
     struct ek_filter filter = {0};
     struct ek_render render;
     uint64_t rv;
-    bool set, initial = ek_call_flag(call, "sendInitialEvents");
-    int64_t timeout = strtoll(ek_call_param(call, "timeoutSeconds"), NULL, 10) * 1000;
+    bool set, initial = ek_ask_flag(call, "sendInitialEvents");
+    int64_t timeout = strtoll(ek_ask_param(call, "timeoutSeconds"), NULL, 10) * 1000;
 
-    if (!ek_render_negotiate(call, &render) || !ek_call_options(call, true) ||
-        !ek_call_rv(call, &rv, &set) || !ek_filter_read(call, &filter)) {
+    if (!ek_render_negotiate(call, &render) || !ek_ask_options(call, true) ||
+        !ek_ask_rv(call, &rv, &set) || !ek_filter_read(call, &filter)) {
         ek_filter_done(&filter);
         return;
     }
@@ -77,7 +77,7 @@ void ek_call_watch(struct ek_call *call)
     watch->server = call->server;
     watch->filter = filter;
     watch->render = render;
-    watch->bookmarks = ek_call_flag(call, "allowWatchBookmarks");
+    watch->bookmarks = ek_ask_flag(call, "allowWatchBookmarks");
     watch->end_ms = call->now_ms + (timeout > 0 ? timeout : TIMEOUT_DEFAULT_MS);
     watch->bookmark_ms = call->now_ms + BOOKMARK_EVERY_MS;
     if (watch->bookmark_ms > watch->end_ms - BOOKMARK_BEFORE_END_MS)

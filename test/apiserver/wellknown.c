@@ -123,7 +123,7 @@ static void put_version(const struct ek_apiserver_peer *peer, struct ek_buf *out
                   peer->binary);
 }
 
-static void reply_health(struct ek_call *call, const char *what)
+static void reply_health(struct ek_ask *call, const char *what)
 {
     static const char *const checks[] = {
         "ping",
@@ -148,7 +148,7 @@ static void reply_health(struct ek_call *call, const char *what)
         ek_buf_printf(&call->response->body, "%s check passed\n", what);
 }
 
-bool ek_call_well_known(struct ek_call *call)
+bool ek_ask_well_known(struct ek_ask *call)
 {
     const char *what = call->n_parts == 1 ? call->parts[0] : "";
 

@@ -46,9 +46,9 @@ yyjson_mut_val *ek_stored_root(yyjson_mut_doc *doc, const struct ek_mvcc_value *
     return root;
 }
 
-const char *ek_call_manager(const struct ek_call *call, char buf[129])
+const char *ek_ask_manager(const struct ek_ask *call, char buf[129])
 {
-    const char *manager = ek_call_param(call, "fieldManager");
+    const char *manager = ek_ask_param(call, "fieldManager");
     const char *agent = call->request->user_agent ? call->request->user_agent : "";
 
     if (*manager)
@@ -61,7 +61,7 @@ const char *ek_call_manager(const struct ek_call *call, char buf[129])
 }
 
 /* Parses JSON, or YAML where the type says so or JSON does not parse an apply patch. */
-static yyjson_doc *parse_body(struct ek_call *call)
+static yyjson_doc *parse_body(struct ek_ask *call)
 {
     const char *type = call->request->content_type ? call->request->content_type : "";
     struct ek_str body = call->request->body;
@@ -86,7 +86,7 @@ static yyjson_doc *parse_body(struct ek_call *call)
 }
 
 /* Checks and takes away kind and apiVersion. */
-static bool strip_type(struct ek_call *call, yyjson_mut_val *root)
+static bool strip_type(struct ek_ask *call, yyjson_mut_val *root)
 {
     const char *kind = yyjson_mut_get_str(yyjson_mut_obj_get(root, "kind"));
     const char *version = yyjson_mut_get_str(yyjson_mut_obj_get(root, "apiVersion"));
@@ -111,7 +111,7 @@ static bool strip_type(struct ek_call *call, yyjson_mut_val *root)
     return true;
 }
 
-yyjson_mut_val *ek_call_body(struct ek_call *call, yyjson_mut_doc *doc)
+yyjson_mut_val *ek_ask_body(struct ek_ask *call, yyjson_mut_doc *doc)
 {
     yyjson_doc *parsed = parse_body(call);
     yyjson_mut_val *root = yyjson_val_mut_copy(doc, yyjson_doc_get_root(parsed));
@@ -227,10 +227,10 @@ struct ek_mvcc_value *ek_write_encode(yyjson_mut_doc *doc, yyjson_mut_val *root,
 }
 
 /* Custom resources: unknown fields, defaults, schema. False when answered. */
-static bool check_custom(struct ek_call *call, struct ek_write *write)
+static bool check_custom(struct ek_ask *call, struct ek_write *write)
 {
     yyjson_val *schema = write->kind->shapes.schema;
-    const char *mode = ek_call_param(call, "fieldValidation");
+    const char *mode = ek_ask_param(call, "fieldValidation");
     const char *name = ek_meta_str(write->root, "name");
     EK_AUTO(ek_buf) path;
     EK_AUTO(ek_buf) unknown;
@@ -307,7 +307,7 @@ static void put_generation(struct ek_write *write)
     yyjson_mut_obj_add_int(write->doc, metadata, "generation", generation);
 }
 
-static void answer(struct ek_call *call, const struct ek_mvcc_value *value, int code)
+static void answer(struct ek_ask *call, const struct ek_mvcc_value *value, int code)
 {
     struct ek_render render;
 
@@ -346,7 +346,7 @@ static bool is_unchanged(const struct ek_write *write)
     return equal;
 }
 
-static void commit(struct ek_call *call, struct ek_write *write, int code)
+static void commit(struct ek_ask *call, struct ek_write *write, int code)
 {
     struct ek_apiserver *server = call->server;
     char key[EK_KEY_SIZE];
@@ -354,7 +354,7 @@ static void commit(struct ek_call *call, struct ek_write *write, int code)
     struct ek_mvcc_value *value =
         ek_write_encode(write->doc, write->root, ek_mvcc_rv(server->store) + 1);
 
-    ek_call_key(call, ek_meta_str(write->root, "name"), key);
+    ek_ask_key(call, ek_meta_str(write->root, "name"), key);
     ek_mvcc_put(server->store, write->kind->storage, key, ek_mvcc_value_ref(value));
     ek_write_effects(server, write->kind, value, old, call->now_ms);
     answer(call, value, code);
@@ -364,11 +364,11 @@ static void commit(struct ek_call *call, struct ek_write *write, int code)
     ek_mvcc_value_unref(old);
 }
 
-void ek_write_finish(struct ek_call *call, struct ek_write *write, bool applied, int code)
+void ek_write_finish(struct ek_ask *call, struct ek_write *write, bool applied, int code)
 {
     char version[EK_GV_SIZE], manager_name[129];
-    struct ek_manager manager = {
-        .name = ek_call_manager(call, manager_name),
+    struct ek_field_manager manager = {
+        .name = ek_ask_manager(call, manager_name),
         .api_version = ek_kind_api_version(write->kind, version),
         .subresource = call->subresource,
         .has_status = (write->kind->flags & EK_KIND_STATUS) != 0,
