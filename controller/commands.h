@@ -17,6 +17,7 @@ enum ek_exit {
 };
 
 extern const struct ek_command ek_check_command;
+extern const struct ek_command ek_debug_command;
 extern const struct ek_command ek_run_command;
 extern const struct ek_command ek_version_command;
 
@@ -37,7 +38,7 @@ struct ek_cluster_options {
              "~/.kube/config are tried in this order"},                                            \
     {                                                                                              \
         .name = "context", .type = EK_FLAG_STRING, .offset = offsetof(holder, member.context),     \
-        .help = "Use the kubeconfig context to use"                                          \
+        .help = "Use the kubeconfig context to use"                                                \
     }
 
 /* Parses a command's flags into options and calls body, or prints help or the error. */

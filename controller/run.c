@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "controller/debug_socket.h"
 #include "controller/election.h"
 #include "controller/process_metrics.h"
 #include "controller/run_options.h"
@@ -35,6 +36,9 @@ struct process {
     struct ek_election *election;
     struct ek_recorder *recorder;
     struct ek_skew_controller *skew;
+    struct ek_debug debug;
+    struct ek_debug_loop debug_loop;
+    struct ek_debug_socket *debug_socket;
     char identity[EK_ELECTION_NAME_SIZE];
 };
 
@@ -261,6 +265,49 @@ static void stop_recorder(void *ctx, void (*stopped)(void *token), void *token)
     ek_recorder_drain(p->recorder, stopped, token);
 }
 
+/* --- debugging ---------------------------------------------------------------------------- */
+
+static void on_debug(void *ctx, const char *line, size_t len, const struct ek_debug_peer *peer,
+                     struct ek_buf *out)
+{
+    struct process *p = ctx;
+    struct ek_debug_now now = ek_debug_clock();
+    ek_debug_answer(&p->debug, line, len, &now, peer, out);
+}
+
+/* What helps to find faults must not be one: without its socket the controller runs all the same.
+ */
+static int start_debugging(struct process *p, struct ek_err *err)
+{
+    struct ek_debug_socket_config config = {
+        .name = p->options->debug_socket, .answer = on_debug, .ctx = p};
+    struct ek_err failure = {0};
+
+    p->debug = (struct ek_debug){.version = EK_VERSION,
+                                 .identity = p->identity,
+                                 .server = ek_client_server(p->client),
+                                 .started_ms = ek_debug_clock().mono_ms,
+                                 .log = p->log,
+                                 .watch = ek_skew_controller_watch(p->skew),
+                                 .runner = ek_skew_controller_runner(p->skew),
+                                 .election = p->election,
+                                 .manager = p->manager,
+                                 .loop = &p->debug_loop,
+                                 .may_write = may_write,
+                                 .ctx = p};
+    if (!strcmp(config.name, "0"))
+        return 0;
+    if (ek_debug_name_check(config.name, err))
+        return ek_err_prefix(err, "--debug-socket");
+    ek_debug_loop_start(&p->debug_loop, &p->loop);
+    if (ek_debug_socket_open(&p->loop, &config, &p->debug_socket, &failure))
+        ek_log_error(p->log, &failure, "Not answering debug requests");
+    else
+        ek_log_info(p->log, "Answering debug requests",
+                    EK_S("socket", ek_debug_socket_name(p->debug_socket)));
+    return 0;
+}
+
 /* --- wiring ------------------------------------------------------------------------------- */
 
 static void on_phase(void *ctx, enum ek_manager_phase phase)
@@ -374,11 +421,13 @@ static int make(struct process *p, struct ek_err *err)
         return rc;
     make_parts(p);
     make_manager(p);
-    return 0;
+    return start_debugging(p, err);
 }
 
 static void destroy(struct process *p)
 {
+    ek_debug_socket_close(p->debug_socket, NULL, NULL);
+    ek_debug_loop_stop(&p->debug_loop);
     ek_skew_controller_close(p->skew, NULL, NULL);
     ek_recorder_close(p->recorder, NULL, NULL);
     ek_election_close(p->election, NULL, NULL);

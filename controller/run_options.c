@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "controller/debug_socket.h"
+
 #define AT(member) .offset = offsetof(struct ek_run_options, member)
 
 static const struct ek_flag cluster_flags[] = {
@@ -82,6 +84,11 @@ static const struct ek_flag serving_flags[] = {
      AT(enable_http2),
      .initial = "false",
      .help = "Accepted for compatibility; HTTP/2 is not served"},
+    {.name = "debug-socket",
+     .type = EK_FLAG_STRING,
+     AT(debug_socket),
+     .initial = EK_DEBUG_SOCKET_DEFAULT,
+     .help = "Abstract `socket` at which `evenkeel debug` is answered; 0 switches it off"},
 };
 
 static const struct ek_flag log_flags[] = {

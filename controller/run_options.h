@@ -24,6 +24,8 @@ struct ek_run_options {
     const char *metrics_cert_path, *metrics_cert_name, *metrics_cert_key;
     bool enable_http2; /* accepted because deployments pass it; HTTP/2 is never served */
 
+    const char *debug_socket; /* "0": none */
+
     bool zap_devel;
     const char *zap_encoder, *zap_level, *zap_time, *zap_stacktrace;
 };

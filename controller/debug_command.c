@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `evenkeel debug`: asks a running controller about itself. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/yaml.h"
+#include "controller/commands.h"
+#include "controller/debug_client.h"
+#include "controller/debug_report.h"
+#include "controller/debug_socket.h"
+
+#define REPORT_MAX ((size_t)64 << 20)
+
+struct options {
+    const char *output;
+    const char *color;
+    const char *socket;
+    int64_t timeout_ms;
+};
+
+static int write_json(yyjson_val *root, struct ek_buf *out)
+{
+    size_t len;
+    char *json =
+        yyjson_val_write_opts(root, YYJSON_WRITE_PRETTY_TWO_SPACES, &ek_json_xalc, &len, NULL);
+
+    if (!json)
+        return EK_E_PARSE;
+    ek_buf_append(out, json, len);
+    ek_buf_puts(out, "\n");
+    ek_free(json);
+    return out->failed;
+}
+
+static int write_tables(yyjson_val *root, const char *only, bool overview, bool color,
+                        struct ek_buf *out)
+{
+    EK_AUTO(ek_buf) findings, tables;
+
+    ek_buf_init(&findings, REPORT_MAX);
+    ek_buf_init(&tables, REPORT_MAX);
+    size_t n = ek_debug_findings(root, &findings);
+    ek_debug_report(root, only, overview, color, &tables);
+    /* Whoever asks for one thing by name wants that; else what is wrong comes first. */
+    if (!only && n > 0)
+        ek_buf_printf(out, "WHAT IS WRONG\n%s\n", ek_buf_str(&findings));
+    else if (overview)
+        ek_buf_puts(out, "Nothing is known to be wrong.\n\n");
+    ek_buf_append(out, ek_buf_str(&tables), tables.len);
+    return findings.failed ? findings.failed : tables.failed ? tables.failed : out->failed;
+}
+
+static int print(const struct options *options, const char *topic, const char *only,
+                 yyjson_val *root)
+{
+    bool color = !strcmp(options->color, "always") ||
+                 (!strcmp(options->color, "auto") && isatty(STDOUT_FILENO));
+    EK_AUTO(ek_buf) out;
+    int rc;
+
+    ek_buf_init(&out, REPORT_MAX);
+    if (!strcmp(options->output, "json"))
+        rc = write_json(root, &out);
+    else if (!strcmp(options->output, "yaml"))
+        rc = ek_yaml_write(&out, root, NULL);
+    else
+        rc = write_tables(root, only, !strcmp(topic, "all"), color, &out);
+    if (rc) {
+        fputs("evenkeel: the answer cannot be written\n", stderr);
+        return EK_EXIT_FAILED;
+    }
+    fwrite(ek_buf_str(&out), 1, out.len, stdout);
+    return fflush(stdout) ? EK_EXIT_FAILED : EK_EXIT_OK;
+}
+
+/* True when the answer has something under that name; a mistyped one must not look like silence. */
+static bool has(yyjson_val *root, const char *list, const char *member, const char *value)
+{
+    yyjson_val *item;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(root, list), i, n, item)
+    {
+        const char *s = ek_json_str(item, member, NULL);
+        if (s && !strcmp(s, value))
+            return true;
+    }
+    return false;
+}
+
+static int ask(const struct options *options, const char *topic, const char *argument)
+{
+    bool sets_level = argument && !strcmp(topic, "log-level");
+    EK_AUTOFREE char *request =
+        sets_level ? ek_xasprintf("%s %s", topic, argument) : ek_xstrdup(topic);
+    const char *only = sets_level ? NULL : argument;
+    yyjson_doc *doc = NULL;
+    struct ek_err err = {0};
+
+    if (ek_debug_ask(options->socket, request, options->timeout_ms, &doc, &err)) {
+        ek_complain(&err);
+        return EK_EXIT_FAILED;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    int code = EK_EXIT_FAILED;
+    if (only && !has(root, "informers", "resource", only) && !has(root, "peers", "address", only))
+        fprintf(stderr, "evenkeel: nothing under that name among the %s\n", topic);
+    else
+        code = print(options, topic, only, root);
+    yyjson_doc_free(doc);
+    return code;
+}
+
+static int debug(void *options, char **args, int n_args)
+{
+    const char *topic = n_args > 0 ? args[0] : "all";
+    const char *argument = n_args > 1 ? args[1] : NULL;
+    struct ek_err err = {0};
+
+    if (argument && strcmp(topic, "informers") != 0 && strcmp(topic, "peers") != 0 &&
+        strcmp(topic, "log-level") != 0) {
+        ek_err_set(&err, EK_E_INVAL, "only informers, peers and log-level take an argument");
+        ek_complain(&err);
+        return EK_EXIT_FAILED;
+    }
+    return ask(options, topic, argument);
+}
+
+static const struct ek_flag flags[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct options, output),
+     .initial = "table",
+     .choices = {"table", "json", "yaml"},
+     .help = "`format` of the answer"},
+    {.name = "debug-socket",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct options, socket),
+     .initial = EK_DEBUG_SOCKET_DEFAULT,
+     .help = "Abstract `socket` at which the controller listens"},
+    {.name = "timeout",
+     .type = EK_FLAG_DURATION,
+     .offset = offsetof(struct options, timeout_ms),
+     .initial = "5s",
+     .help = "How long to wait for the answer"},
+    {.name = "color",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct options, color),
+     .initial = "auto",
+     .choices = {"auto", "always", "never"},
+     .help = "When to colour the tables; auto means on a terminal"},
+};
+static const struct ek_flag_group group = {"Flags", flags, EK_ARRAY_SIZE(flags)};
+static const struct ek_flag_group *const groups[] = {&group};
+
+static int run_debug(void *unused, int argc, char **argv)
+{
+    struct options options = {0};
+    (void)unused;
+    return ek_command_run(&ek_debug_command, argc, argv, &options, debug);
+}
+
+const struct ek_command ek_debug_command = {
+    .name = "debug",
+    .usage = "[all|process|manager|leader|informers [RESOURCE]|queue|peers [ADDRESS]|log-level "
+             "[LEVEL]]",
+    .summary = "Ask a running controller what it does and what keeps it from working",
+    .text = "Without an argument: what is wrong, and an overview of everything. In a cluster, "
+            "`kubectl exec deploy/evenkeel -- evenkeel debug`. Asks the controller in the same "
+            "network namespace; only its own user and root get an answer.\n\n"
+            "log-level LEVEL (debug, info, error, panic or a number above 0) changes what the "
+            "controller logs until it is restarted.",
+    .groups = groups,
+    .n_groups = EK_ARRAY_SIZE(groups),
+    .max_args = 2,
+    .run = run_debug,
+};

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/quote.h"
+#include "api/time.h"
+#include "controller/debug_report.h"
+
+#define RUN_TOO_LONG_MS       30000
+#define ELECTION_TROUBLE_MS   30000 /* a failed request younger than this is news */
+#define CERTIFICATE_SOON_MS   (INT64_C(7) * 24 * 3600 * 1000)
+#define TURN_TOO_LONG_MS      1000
+#define FILES_NEARLY_ALL(max) ((max) - (max) / 10)
+
+struct findings {
+    yyjson_val *answer;
+    const char *now;
+    struct ek_buf *out;
+    size_t n;
+};
+
+static const char *str(yyjson_val *v, const char *name)
+{
+    const char *s = ek_json_str(v, name, NULL);
+    return s ? s : "";
+}
+
+static bool is_true(yyjson_val *v, const char *name)
+{
+    return yyjson_get_bool(yyjson_obj_get(v, name));
+}
+
+static bool is_false(yyjson_val *v, const char *name)
+{
+    return yyjson_is_false(yyjson_obj_get(v, name));
+}
+
+static uint64_t count(yyjson_val *v, const char *name)
+{
+    return yyjson_get_uint(yyjson_obj_get(v, name));
+}
+
+/* Milliseconds since a time of the answer; -1 when it is not there. */
+static int64_t since(const struct findings *f, yyjson_val *v, const char *name)
+{
+    int64_t now = ek_time_parse(f->now), then = ek_time_parse(str(v, name));
+
+    if (now == EK_TIME_UNSET || then == EK_TIME_UNSET)
+        return -1;
+    return now > then ? now - then : 0;
+}
+
+const char *ek_debug_age(const char *from, const char *to, char *buf, size_t size)
+{
+    int64_t a = ek_time_parse(from), b = ek_time_parse(to);
+    char human[EK_TIME_SIZE];
+
+    if (a == EK_TIME_UNSET || b == EK_TIME_UNSET)
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%s", ek_duration_human(b - a, human));
+    return buf;
+}
+
+static const char *age(const struct findings *f, yyjson_val *v, const char *name, char *buf)
+{
+    return ek_debug_age(str(v, name), f->now, buf, EK_TIME_SIZE);
+}
+
+/* One line; texts from outside are escaped, so that it stays one. */
+static void __attribute__((format(printf, 2, 3))) find(struct findings *f, const char *fmt, ...)
+{
+    struct ek_buf line;
+    va_list args;
+    char text[2048];
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    ek_buf_init(&line, sizeof text * 10);
+    for (size_t i = 0, n = strlen(text); i < n;) {
+        unsigned rune;
+        size_t len = ek_utf8_decode((struct ek_str){text + i, n - i}, &rune);
+        struct ek_str one = {text + i, len ? len : 1};
+        if (*one.p == '"' || *one.p == '\\')
+            ek_buf_append(&line, one.p, one.len);
+        else
+            ek_quote_inner(&line, one);
+        i += one.len;
+    }
+    ek_buf_printf(f->out, "- %s\n", ek_buf_str(&line));
+    ek_buf_done(&line);
+    f->n++;
+}
+
+/* --- manager and process ------------------------------------------------------------------ */
+
+static void judge_manager(struct findings *f)
+{
+    yyjson_val *manager = yyjson_obj_get(f->answer, "manager"), *part;
+    yyjson_val *error = yyjson_obj_get(manager, "error");
+    const char *phase = str(manager, "phase");
+    size_t i, n;
+
+    if (error)
+        find(f, "the manager is ending: %s", str(error, "message"));
+    else if (!strcmp(phase, "stopping") || !strcmp(phase, "releasing"))
+        find(f, "the manager is %s", phase);
+    yyjson_arr_foreach(yyjson_obj_get(manager, "parts"), i, n, part)
+    {
+        const char *state = str(part, "state");
+        if (!strcmp(state, "not ready") || !strcmp(state, "stopping"))
+            find(f, "manager: \"%s\" is %s", str(part, "name"), state);
+    }
+}
+
+static void judge_process(struct findings *f)
+{
+    yyjson_val *process = yyjson_obj_get(f->answer, "process");
+    yyjson_val *loop = yyjson_obj_get(process, "loop");
+    uint64_t files = count(process, "openFiles"), max = count(process, "maxFiles");
+    char buf[EK_TIME_SIZE];
+
+    if (max && files >= FILES_NEARLY_ALL(max))
+        find(f, "process: %" PRIu64 " of %" PRIu64 " file descriptors are in use", files, max);
+    if (count(loop, "longestTurnMs") >= TURN_TOO_LONG_MS)
+        find(f, "process: the event loop was busy for %" PRIu64 " ms at a stretch, %s ago",
+             count(loop, "longestTurnMs"), age(f, loop, "longestTurnTime", buf));
+    yyjson_val *log = yyjson_obj_get(f->answer, "log");
+    if (count(log, "droppedLines"))
+        find(f, "log: %" PRIu64 " lines were lost because whoever reads them is stuck",
+             count(log, "droppedLines"));
+}
+
+/* --- leader ------------------------------------------------------------------------------- */
+
+static void judge_leader(struct findings *f)
+{
+    yyjson_val *leader = yyjson_obj_get(f->answer, "leader");
+    yyjson_val *failure = yyjson_obj_get(leader, "lastFailure");
+    int64_t failed_ms = since(f, leader, "lastFailureTime");
+    char buf[EK_TIME_SIZE];
+
+    if (!is_true(leader, "election"))
+        return;
+    if (is_true(leader, "lost"))
+        find(f, "leader: the lease was lost");
+    if (failure && failed_ms >= 0 && failed_ms < ELECTION_TROUBLE_MS)
+        find(f, "leader: a request for the lease failed %s ago (%" PRIu64 " so far): %s",
+             age(f, leader, "lastFailureTime", buf), count(leader, "failures"),
+             str(failure, "message"));
+    if (!is_true(leader, "leads") && !*str(leader, "holder") &&
+        strcmp(str(leader, "state"), "idle"))
+        find(f, "leader: nobody is known to hold the lease: no replica writes");
+    if (is_true(leader, "leads") && is_false(leader, "mayWrite"))
+        find(f, "leader: this replica leads but may not write");
+}
+
+/* --- informers ---------------------------------------------------------------------------- */
+
+static void judge_informer(struct findings *f, yyjson_val *informer)
+{
+    yyjson_val *error = yyjson_obj_get(informer, "error");
+    const char *namespace = str(informer, "namespace");
+    char what[256], in_state[EK_TIME_SIZE], next[EK_TIME_SIZE];
+
+    snprintf(what, sizeof what, "%s%s%s", str(informer, "resource"), *namespace ? " in " : "",
+             namespace);
+    if (!error) {
+        if (is_false(informer, "synced"))
+            find(f, "%s: not listed yet, %s for %s", what, str(informer, "state"),
+                 age(f, informer, "since", in_state));
+        return;
+    }
+    find(f, "%s: %s%s; %s for %s, next try in %s%s", what, str(error, "message"),
+         is_false(informer, "synced") ? " (never listed)" : " (what is known is getting old)",
+         str(informer, "state"), age(f, informer, "since", in_state),
+         ek_debug_age(f->now, str(informer, "nextTryTime"), next, sizeof next),
+         strcmp(str(error, "reason"), "forbidden") != 0
+             ? ""
+             : ": grant get, list and watch to the controller's user");
+}
+
+/* --- queue -------------------------------------------------------------------------------- */
+
+/* The newest run of a key that ended in an error. */
+static const char *last_error(const struct findings *f, const char *key)
+{
+    yyjson_val *run;
+    size_t i, n;
+
+    yyjson_arr_foreach(ek_json_get(f->answer, "queue", "runs", NULL), i, n, run)
+    {
+        const char *message = ek_json_str(run, "error", "message", NULL);
+        if (message && !strcmp(str(run, "key"), key))
+            return message;
+    }
+    return "see the log";
+}
+
+static void judge_key(struct findings *f, yyjson_val *key)
+{
+    const char *name = str(key, "key");
+    char buf[EK_TIME_SIZE];
+
+    if (count(key, "requeues"))
+        find(f, "queue: \"%s\" failed %" PRIu64 " times in a row, next try in %s: %s", name,
+             count(key, "requeues"), ek_debug_age(f->now, str(key, "dueTime"), buf, sizeof buf),
+             last_error(f, name));
+    if (since(f, key, "processingSince") >= RUN_TOO_LONG_MS)
+        find(f, "queue: \"%s\" has been reconciled for %s", name,
+             age(f, key, "processingSince", buf));
+    if (since(f, key, "readySince") >= RUN_TOO_LONG_MS)
+        find(f, "queue: \"%s\" has waited for a worker for %s", name,
+             age(f, key, "readySince", buf));
+}
+
+/* --- probe targets ------------------------------------------------------------------------ */
+
+static void judge_questions(struct findings *f, const char *who, yyjson_val *answers)
+{
+    yyjson_val *name, *question;
+    size_t i, n;
+
+    yyjson_obj_foreach(answers, i, n, name, question)
+    {
+        const char *message = ek_json_str(question, "error", "message", NULL);
+        if (message && strcmp(yyjson_get_str(name), "reach") != 0)
+            find(f, "%s: no answer about %s: %s", who, yyjson_get_str(name), message);
+    }
+}
+
+static void judge_certificate(struct findings *f, const char *who, yyjson_val *peer)
+{
+    const char *end = ek_json_str(peer, "certificate", "notAfter", NULL);
+    int64_t now = ek_time_parse(f->now), at = ek_time_parse(end);
+    char human[EK_TIME_SIZE];
+
+    if (now == EK_TIME_UNSET || at == EK_TIME_UNSET || at - now > CERTIFICATE_SOON_MS)
+        return;
+    if (at <= now)
+        find(f, "%s: its certificate expired %s ago", who, ek_duration_human(now - at, human));
+    else
+        find(f, "%s: its certificate expires in %s", who, ek_duration_human(at - now, human));
+}
+
+static void judge_peer(struct findings *f, yyjson_val *peer)
+{
+    yyjson_val *answers = yyjson_obj_get(peer, "answers");
+    yyjson_val *reach = yyjson_obj_get(answers, "reach");
+    const char *message = ek_json_str(reach, "error", "message", NULL);
+    char who[256], buf[EK_TIME_SIZE];
+
+    snprintf(who, sizeof who, "%s %s", str(peer, "component"), str(peer, "address"));
+    if (!answers) {
+        find(f, "%s: not asked yet", who);
+    } else if (is_false(peer, "reachable")) {
+        find(f, "%s: unreachable, last answer %s%s: %s", who, age(f, reach, "goodTime", buf),
+             *buf == '-' ? "" : " ago", message ? message : "no answer");
+    } else {
+        if (is_false(peer, "ready"))
+            find(f, "%s: not ready: %s", who, str(peer, "failingChecks"));
+        judge_questions(f, who, answers);
+        judge_certificate(f, who, peer);
+    }
+}
+
+size_t ek_debug_findings(yyjson_val *answer, struct ek_buf *out)
+{
+    struct findings f = {.answer = answer, .now = str(answer, "time"), .out = out};
+    yyjson_val *item;
+    size_t i, n;
+
+    judge_manager(&f);
+    judge_leader(&f);
+    yyjson_arr_foreach(yyjson_obj_get(answer, "informers"), i, n, item) judge_informer(&f, item);
+    yyjson_arr_foreach(ek_json_get(answer, "queue", "keys", NULL), i, n, item) judge_key(&f, item);
+    yyjson_arr_foreach(yyjson_obj_get(answer, "peers"), i, n, item) judge_peer(&f, item);
+    judge_process(&f);
+    return f.n;
+}
