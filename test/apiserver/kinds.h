@@ -22,7 +22,7 @@ enum ek_kind_flag {
     EK_KIND_GENERATION = 1 << 2,  /* counts changes of its spec */
     EK_KIND_REVIEW = 1 << 3,      /* create only, answers at once, never stored */
     EK_KIND_KEEP_STATUS = 1 << 4, /* a create may bring its status */
-    EK_KIND_PATH_NAME = 1 << 5,   /* any path segment is a name (RBAC) */
+    EK_KIND_PATH_NAME = 1 << 5,   /* any path segment is a name (RBAC, candidates) */
     EK_KIND_OFF = 1 << 6,         /* served only where a peer switches it on */
     EK_KIND_EVENTS_V1 = 1 << 7,   /* shown in the shape of events.k8s.io */
     EK_KIND_CUSTOM = 1 << 8,      /* comes from a CustomResourceDefinition */

@@ -165,7 +165,7 @@ const struct ek_kind ek_kinds_table[] = {
     ROW("coordination.k8s.io", "v1", "Lease", "leases", "lease", "", "", NS, 0, 0, "", SPEC_EMPTY,
         lease_columns),
     ROW("coordination.k8s.io", "v1beta1", "LeaseCandidate", "leasecandidates", "leasecandidate", "",
-        "", NS, 33, 0, "", CANDIDATE_EMPTY, candidate_columns),
+        "", NS | PATH, 33, 0, "", CANDIDATE_EMPTY, candidate_columns),
     ROW("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice", "", "",
         NS | GEN, 0, 0, "", SLICE_EMPTY, slice_columns),
     ROW(RES, "v1", "DeviceClass", "deviceclasses", "deviceclass", "", "", GEN, 34, 0, "",
