@@ -58,14 +58,15 @@ static const struct ek_flag *flag_at(const struct ek_command *command, size_t *g
     return NULL;
 }
 
-#define EACH_FLAG(flag, command)                                                                   \
+/* Declares flag and walks it over all flags of a command. */
+#define EACH_FLAG(command)                                                                         \
     const struct ek_flag *flag;                                                                    \
-    for (size_t group_ = 0, i_ = 0; (flag = flag_at(command, &group_, &i_)) != NULL;)
+    for (size_t group_ = 0, i_ = 0; (flag = flag_at((command), &group_, &i_)) != NULL;)
 
 static const struct ek_flag *find_name(const struct ek_command *command, const char *name,
                                        size_t len)
 {
-    EACH_FLAG(flag, command)
+    EACH_FLAG(command)
     {
         if (strlen(flag->name) == len && !memcmp(flag->name, name, len))
             return flag;
@@ -75,7 +76,7 @@ static const struct ek_flag *find_name(const struct ek_command *command, const c
 
 static const struct ek_flag *find_letter(const struct ek_command *command, char letter)
 {
-    EACH_FLAG(flag, command)
+    EACH_FLAG(command)
     {
         if (flag->letter == letter)
             return flag;
@@ -90,7 +91,7 @@ static int unknown_flag(const struct ek_command *command, const char *name, size
     const char *best = NULL;
     size_t distance = NEAR_ENOUGH + 1;
 
-    EACH_FLAG(flag, command)
+    EACH_FLAG(command)
     {
         if (!flag->hidden)
             consider(word, flag->name, &best, &distance);
@@ -207,7 +208,7 @@ static void set_defaults(const struct ek_command *command, void *options)
 {
     static const char *const zero[EK_FLAG_TYPE_MAX] = {"", "false", "0", "0", NULL};
 
-    EACH_FLAG(flag, command)
+    EACH_FLAG(command)
     {
         const char *initial = flag->initial ? flag->initial : zero[flag->type];
         if (flag->type == EK_FLAG_STRINGS)
@@ -229,13 +230,13 @@ struct cursor {
     struct ek_flags_result *result;
 };
 
-static int next_value(struct cursor *c, const char *shown, const char **ret_value,
-                      struct ek_err *err)
+/* The argument after the present one; NULL, with err set, when there is none. */
+static const char *next_value(struct cursor *c, const char *shown, struct ek_err *err)
 {
-    if (c->i + 1 >= c->argc)
-        return ek_err_set(err, EK_E_INVAL, "flag %s needs a value", shown);
-    *ret_value = c->argv[++c->i];
-    return 0;
+    if (c->i + 1 < c->argc)
+        return c->argv[++c->i];
+    ek_err_set(err, EK_E_INVAL, "flag %s needs a value", shown);
+    return NULL;
 }
 
 static int parse_long(struct cursor *c, const char *arg, struct ek_err *err)
@@ -253,8 +254,9 @@ static int parse_long(struct cursor *c, const char *arg, struct ek_err *err)
         return unknown_flag(c->command, name, len, err);
     if (!value && flag->type == EK_FLAG_BOOL)
         value = "true";
-    int rc = value ? 0 : next_value(c, arg, &value, err);
-    return rc ? rc : set_flag(flag, value, c->options, err);
+    if (!value && (value = next_value(c, arg, err)) == NULL)
+        return EK_E_INVAL;
+    return set_flag(flag, value, c->options, err);
 }
 
 /* "-ojson", "-o=json", "-o json", and switches in a row. */
@@ -277,8 +279,9 @@ static int parse_short(struct cursor *c, const char *arg, struct ek_err *err)
         }
         if (p[1])
             value = p[1] == '=' ? p + 2 : p + 1;
-        int rc = value ? 0 : next_value(c, shown, &value, err);
-        return rc ? rc : set_flag(flag, value, c->options, err);
+        if (!value && (value = next_value(c, shown, err)) == NULL)
+            return EK_E_INVAL;
+        return set_flag(flag, value, c->options, err);
     }
     return 0;
 }
@@ -326,7 +329,7 @@ void ek_flags_done(const struct ek_command *command, void *options, struct ek_fl
     }
     if (!command || !options)
         return;
-    EACH_FLAG(flag, command)
+    EACH_FLAG(command)
     {
         if (flag->type != EK_FLAG_STRINGS)
             continue;

@@ -7,7 +7,7 @@
 
 /* Excludes of one request that are looked at. */
 #define EXCLUDES_MAX 64
-#define BODY_MAX     (256 * 1024)
+#define BODY_MAX     ((size_t)256 * 1024)
 
 struct check {
     char *name; /* owned */

@@ -7,23 +7,23 @@
 #include "controller/http_conn-internal.h"
 
 /* Input that may wait while a handler works; reads come in pieces of at most the second number. */
-#define INPUT_ENOUGH (16 * 1024)
-#define INPUT_MAX    (INPUT_ENOUGH + 1024 * 1024)
+#define INPUT_ENOUGH ((size_t)16 * 1024)
+#define INPUT_MAX    (INPUT_ENOUGH + (size_t)1024 * 1024)
 
 /* No further request is begun while more than this is to be sent. */
-#define OUTPUT_ENOUGH (64 * 1024)
-#define OUTPUT_MAX    (256 * 1024 * 1024)
+#define OUTPUT_ENOUGH ((size_t)64 * 1024)
+#define OUTPUT_MAX    ((size_t)256 * 1024 * 1024)
 
 void ek_http_limits_default(struct ek_http_limits *limits)
 {
     static const struct ek_http_limits defaults = {
-        .max_head = 64 * 1024,
-        .max_body = 1024 * 1024,
-        .head_timeout_ms = 32 * 1000,
-        .body_timeout_ms = 30 * 1000,
-        .reply_timeout_ms = 60 * 1000,
-        .idle_timeout_ms = 90 * 1000,
-        .write_timeout_ms = 30 * 1000,
+        .max_head = (size_t)64 * 1024,
+        .max_body = (size_t)1024 * 1024,
+        .head_timeout_ms = 32000,
+        .body_timeout_ms = 30000,
+        .reply_timeout_ms = 60000,
+        .idle_timeout_ms = 90000,
+        .write_timeout_ms = 30000,
     };
 
 #define SET(member) limits->member = limits->member ? limits->member : defaults.member

@@ -3,7 +3,7 @@
 #include "controller/http_server-internal.h"
 
 /* Bytes per read and per write. */
-#define PIECE (64 * 1024)
+#define PIECE ((size_t)64 * 1024)
 
 /* Plaintext per TLS write: with its records it still fits into one piece. */
 #define TLS_PIECE (PIECE - 4096)

@@ -6,7 +6,7 @@
 #include "api/err.h"
 #include "controller/http_conn-internal.h"
 
-#define EXTRA_MAX (16 * 1024)
+#define EXTRA_MAX ((size_t)16 * 1024)
 
 struct ek_http_reply *ek_http_reply_new__(struct ek_http_conn *conn)
 {
@@ -81,8 +81,9 @@ static const char *reason(int status)
 /* RFC 9110, section 5.6.7; by hand because strftime speaks the locale's language. */
 static void put_date(struct ek_http_conn *conn)
 {
-    static const char days[] = "SunMonTueWedThuFriSat";
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     struct tm tm;
 
     if (!conn->config->wall_ms)
@@ -90,9 +91,9 @@ static void put_date(struct ek_http_conn *conn)
     time_t seconds = (time_t)(conn->config->wall_ms(conn->config->wall_ctx) / 1000);
     if (!gmtime_r(&seconds, &tm))
         return;
-    ek_buf_printf(&conn->output, "Date: %.3s, %02d %.3s %04d %02d:%02d:%02d GMT\r\n",
-                  days + 3 * tm.tm_wday, tm.tm_mday, months + 3 * tm.tm_mon, tm.tm_year + 1900,
-                  tm.tm_hour, tm.tm_min, tm.tm_sec);
+    ek_buf_printf(&conn->output, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[tm.tm_wday],
+                  tm.tm_mday, months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min,
+                  tm.tm_sec);
 }
 
 static bool has_no_body(int status)

@@ -125,7 +125,7 @@ static void on_handle_closed(uv_handle_t *handle)
 
 static int listen_on(struct ek_http_server *server, const struct sockaddr_storage *addr)
 {
-    uv_os_fd_t fd;
+    uv_os_fd_t fd = -1;
     int on = 1;
 
     int rc = uv_tcp_init_ex(server->loop, &server->listener, addr->ss_family);
@@ -134,8 +134,10 @@ static int listen_on(struct ek_http_server *server, const struct sockaddr_storag
     server->listener.data = server;
     server->listening = true;
     server->n_handles++;
-    if (server->config.reuse_port && uv_fileno((const uv_handle_t *)&server->listener, &fd) == 0 &&
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) < 0)
+    rc = uv_fileno((const uv_handle_t *)&server->listener, &fd);
+    if (rc)
+        return rc;
+    if (server->config.reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) < 0)
         return UV_ENOTSUP;
     rc = uv_tcp_bind(&server->listener, (const struct sockaddr *)addr, 0);
     return rc ? rc : uv_listen((uv_stream_t *)&server->listener, BACKLOG, on_connection);
@@ -149,7 +151,7 @@ static bool is_wildcard(const struct ek_http_server *server)
 
 int ek_http_server_start(struct ek_http_server *server, struct ek_err *err)
 {
-    struct sockaddr_storage addr;
+    struct sockaddr_storage addr = {0};
     int len = sizeof addr;
 
     if (ek_http_address_is_off(server->bind_address))
@@ -159,7 +161,7 @@ int ek_http_server_start(struct ek_http_server *server, struct ek_err *err)
         return rc;
     rc = listen_on(server, &addr);
     if (rc == UV_EAFNOSUPPORT && is_wildcard(server) && !server->listening) {
-        int port = ntohs(((const struct sockaddr_in6 *)&addr)->sin6_port);
+        int port = parse_port(server->bind_address + 1);
         uv_ip4_addr("0.0.0.0", port, (struct sockaddr_in *)&addr);
         rc = listen_on(server, &addr);
     }

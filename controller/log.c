@@ -15,7 +15,7 @@
 #include "controller/log_encode.h"
 
 /* A record beyond this is cut; bound fields are limited to a quarter of it. */
-#define LINE_MAX_SIZE (64 * 1024)
+#define LINE_MAX_SIZE ((size_t)64 * 1024)
 
 /* How long a line may wait for the reader of a full pipe before it is given up. */
 #define STUCK_MS 50

@@ -27,7 +27,7 @@ static int shortest(double v, char text[40])
         if (strtod(text, NULL) == v)
             break;
     }
-    return atoi(strchr(text, 'e') + 1); /* NOLINT(cert-err34-c): printf's own output */
+    return (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 }
 
 /*
@@ -161,26 +161,50 @@ static void put_family(struct ek_buf *out, const struct ek_metric_family *family
     }
 }
 
-/* Copies the families' drop counts into the series that show them. */
+/* The i-th family's name and drop count; false behind the last. Names live as long as the
+ * registry, families may be added at any time. */
+static bool dropped_at(struct ek_metrics *metrics, size_t i, const char **ret_name,
+                       double *ret_dropped)
+{
+    pthread_mutex_lock(&metrics->lock);
+    bool found = i < metrics->n_families;
+    if (found) {
+        *ret_name = metrics->families[i]->name;
+        *ret_dropped = (double)metrics->families[i]->dropped;
+    }
+    pthread_mutex_unlock(&metrics->lock);
+    return found;
+}
+
 static void refresh_dropped(struct ek_metrics *metrics)
 {
-    for (size_t i = 0; i < metrics->n_families; i++) {
-        pthread_mutex_lock(&metrics->lock);
-        double dropped = (double)metrics->families[i]->dropped;
-        const char *name = metrics->families[i]->name;
-        pthread_mutex_unlock(&metrics->lock);
+    const char *name;
+    double dropped;
+
+    for (size_t i = 0; dropped_at(metrics, i, &name, &dropped); i++) {
         if (dropped > 0)
             ek_metric_set(ek_metric_with(metrics->dropped, name, NULL), dropped);
     }
 }
 
-int ek_metrics_write(struct ek_metrics *metrics, enum ek_metrics_format format, struct ek_buf *out)
+static bool collector_at(struct ek_metrics *metrics, size_t i,
+                         struct ek_metrics_collector *ret_collector)
 {
     pthread_mutex_lock(&metrics->lock);
-    size_t n = metrics->n_collectors;
+    bool found = i < metrics->n_collectors;
+    if (found)
+        *ret_collector = metrics->collectors[i];
     pthread_mutex_unlock(&metrics->lock);
-    for (size_t i = 0; i < n; i++)
-        metrics->collectors[i].collect(metrics->collectors[i].ctx);
+    return found;
+}
+
+int ek_metrics_write(struct ek_metrics *metrics, enum ek_metrics_format format, struct ek_buf *out)
+{
+    struct ek_metrics_collector collector;
+
+    /* Collectors record through the public functions: the lock must be free meanwhile. */
+    for (size_t i = 0; collector_at(metrics, i, &collector); i++)
+        collector.collect(collector.ctx);
     refresh_dropped(metrics);
     pthread_mutex_lock(&metrics->lock);
     for (size_t i = 0; i < metrics->n_families; i++)

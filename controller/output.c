@@ -7,7 +7,7 @@
 #define GAP 3
 
 /* A cell longer than this is cut: a table is for reading. */
-#define CELL_MAX 4096
+#define CELL_MAX ((size_t)4096)
 
 struct cell {
     char *text;   /* owned; safe to print */

@@ -29,7 +29,7 @@ static bool read_file(const struct ek_process_metrics *process, const char *name
 /* The boot time that start times are counted from; -1 when unknown. */
 static double boot_time(const struct ek_process_metrics *process)
 {
-    size_t size = 256 * 1024; /* a line per processor precedes it */
+    size_t size = (size_t)256 * 1024; /* a line per processor precedes it */
     EK_AUTOFREE char *text = ek_xalloc(size);
 
     if (!read_file(process, "stat", text, size))

@@ -90,6 +90,31 @@ static void on_async(uv_async_t *async)
     uv_sem_post(&fixture->done);
 }
 
+static void on_turn(uv_prepare_t *watch)
+{
+    struct http_fixture *fixture = watch->data;
+    struct ek_http_server_stats stats;
+
+    if (!fixture->waiting)
+        return;
+    ek_http_server_stats(fixture->server, &stats);
+    if (stats.accepted == 0 || stats.connections > 0)
+        return;
+    fixture->waiting = false;
+    uv_sem_post(&fixture->empty);
+}
+
+static void wait_task(struct http_fixture *fixture)
+{
+    fixture->waiting = true;
+}
+
+void http_fixture_wait_empty(struct http_fixture *fixture)
+{
+    http_fixture_run(fixture, wait_task);
+    uv_sem_wait(&fixture->empty);
+}
+
 static void run_loop(void *ctx)
 {
     struct http_fixture *fixture = ctx;
@@ -104,6 +129,10 @@ void http_fixture_start(struct http_fixture *fixture, struct ek_http_server_conf
     uv_loop_init(&fixture->loop);
     uv_async_init(&fixture->loop, &fixture->async, on_async);
     fixture->async.data = fixture;
+    uv_prepare_init(&fixture->loop, &fixture->watch);
+    fixture->watch.data = fixture;
+    uv_prepare_start(&fixture->watch, on_turn);
+    uv_sem_init(&fixture->empty, 0);
     uv_sem_init(&fixture->done, 0);
     uv_sem_init(&fixture->closed, 0);
     uv_sem_init(&fixture->entered, 0);
@@ -131,6 +160,7 @@ static void on_server_closed(void *ctx)
     struct http_fixture *fixture = ctx;
 
     uv_close((uv_handle_t *)&fixture->async, NULL);
+    uv_close((uv_handle_t *)&fixture->watch, NULL);
     uv_sem_post(&fixture->closed);
 }
 
@@ -156,6 +186,7 @@ void http_fixture_stop(struct http_fixture *fixture)
     uv_sem_destroy(&fixture->done);
     uv_sem_destroy(&fixture->closed);
     uv_sem_destroy(&fixture->entered);
+    uv_sem_destroy(&fixture->empty);
     while (n_never > 0)
         ek_http_reply_text(never[--n_never], 200, "too late");
 }

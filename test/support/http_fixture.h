@@ -21,6 +21,9 @@ struct http_fixture {
     struct ek_http_server_stats stats;
     int64_t grace_ms;
     uv_sem_t closed;
+    uv_prepare_t watch; /* looks at the counters in each turn of the loop */
+    bool waiting;
+    uv_sem_t empty;   /* posted when nobody is connected any more, while waiting */
     uv_sem_t entered; /* posted when /slow or /never has got a request */
 };
 
@@ -40,6 +43,9 @@ void http_fixture_stop(struct http_fixture *fixture);
 
 /* The server's counters. */
 struct ek_http_server_stats http_fixture_stats(struct http_fixture *fixture);
+
+/* Waits until at least one client has been accepted and the last has gone. */
+void http_fixture_wait_empty(struct http_fixture *fixture);
 
 /* Connects; reading gives up after 10 s. */
 int http_connect(const struct http_fixture *fixture);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "controller/metrics.h"
@@ -390,20 +391,36 @@ START_TEST(process_series)
 }
 END_TEST
 
+/* Runs "promtool check metrics" on a file; -1 when it is not installed. */
+static int check_by_promtool(int fd)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        dup2(fd, 0);
+        execlp("promtool", "promtool", "check", "metrics", (char *)NULL);
+        _exit(127);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 127 ? -1 : status;
+}
+
 START_TEST(promtool)
 {
     struct ek_standard_metrics standard;
+    FILE *file = tmpfile();
 
-    if (system("command -v promtool >/dev/null 2>&1") != 0) /* NOLINT(cert-env33-c) */
-        return;
     fill();
     fill_standard(&standard);
     struct ek_process_metrics *process = ek_process_metrics_new(metrics, "/proc");
-    FILE *pipe = popen("promtool check metrics", "w"); /* NOLINT(cert-env33-c) */
-    ck_assert_ptr_nonnull(pipe);
-    fputs(written(EK_METRICS_TEXT), pipe);
-    int status = pclose(pipe);
-    ck_assert_msg(status == 0, "promtool check metrics: %d", status);
+    ck_assert_ptr_nonnull(file);
+    fputs(written(EK_METRICS_TEXT), file);
+    rewind(file);
+    int status = check_by_promtool(fileno(file));
+    fclose(file);
+    ck_assert_msg(status <= 0, "promtool check metrics: %d", status);
     ek_process_metrics_free(process);
 }
 END_TEST
