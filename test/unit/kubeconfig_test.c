@@ -321,13 +321,14 @@ static const char *machine_getenv(void *ctx, const char *name)
     struct machine *machine = ctx;
     char *value = machine->values[machine->n_calls++ % EK_ARRAY_SIZE(machine->values)];
     size_t n = 0, size = sizeof machine->values[0];
+    EK_AUTOFREE char *root = ek_xstrdup(machine->root);
 
     for (const char *const *p = machine->env; *p; p += 2) {
         if (strcmp(*p, name) != 0)
             continue;
         value[0] = '\0';
         for (const char *c = p[1]; *c && n < size; c++)
-            n += (size_t)(*c == '@' ? snprintf(value + n, size - n, "%s", machine->root)
+            n += (size_t)(*c == '@' ? snprintf(value + n, size - n, "%s", root)
                                     : snprintf(value + n, size - n, "%c", *c));
         return value;
     }
