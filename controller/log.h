@@ -64,6 +64,7 @@ enum ek_log_kind {
     EK_LOG_KIND_STR,
     EK_LOG_KIND_INT,
     EK_LOG_KIND_UINT,
+    EK_LOG_KIND_COUNT, /* unsigned; left out when it is 0 */
     EK_LOG_KIND_DOUBLE,
     EK_LOG_KIND_BOOL,
     EK_LOG_KIND_MS, /* a length of time, written as seconds */
@@ -148,20 +149,22 @@ bool ek_log_limit_pass(const struct ek_log *log, struct ek_log_limit *limit,
                        unsigned long long *ret_suppressed);
 
 /* As ek_log_info and ek_log_error, at most burst records per period_ms from this place in the
- * source; the field "suppressed" tells how many were left out before. */
+ * source; the field "suppressed" tells how many were left out before, if any. */
 #define ek_log_info_limited(log, max_burst, max_period_ms, msg, ...)                               \
     do {                                                                                           \
         static struct ek_log_limit limit_ = {.burst = (max_burst), .period_ms = (max_period_ms)};  \
         unsigned long long held_ = 0;                                                              \
         if (ek_log_limit_pass((log), &limit_, &held_))                                             \
-            ek_log_info(log, msg, EK_U("suppressed", held_) __VA_OPT__(, ) __VA_ARGS__);           \
+            ek_log_info(log, msg,                                                                  \
+                        EK_FIELD__("suppressed", COUNT, u, held_) __VA_OPT__(, ) __VA_ARGS__);     \
     } while (0)
 #define ek_log_error_limited(log, err, max_burst, max_period_ms, msg, ...)                         \
     do {                                                                                           \
         static struct ek_log_limit limit_ = {.burst = (max_burst), .period_ms = (max_period_ms)};  \
         unsigned long long held_ = 0;                                                              \
         if (ek_log_limit_pass((log), &limit_, &held_))                                             \
-            ek_log_error(log, err, msg, EK_U("suppressed", held_) __VA_OPT__(, ) __VA_ARGS__);     \
+            ek_log_error(log, err, msg,                                                            \
+                         EK_FIELD__("suppressed", COUNT, u, held_) __VA_OPT__(, ) __VA_ARGS__);    \
     } while (0)
 
 /*

@@ -85,6 +85,7 @@ static void encode_value(struct ek_buf *out, const struct ek_log_field *field)
         ek_buf_printf(out, "%" PRId64, field->i);
         break;
     case EK_LOG_KIND_UINT:
+    case EK_LOG_KIND_COUNT:
         ek_buf_printf(out, "%" PRIu64, field->u);
         break;
     case EK_LOG_KIND_DOUBLE:
@@ -109,6 +110,8 @@ void ek_log_encode_fields(struct ek_buf *out, const struct ek_log_field *fields,
     bool spaced = encoder == EK_LOG_CONSOLE;
 
     for (; fields->kind != EK_LOG_KIND_END; fields++) {
+        if (fields->kind == EK_LOG_KIND_COUNT && fields->u == 0)
+            continue;
         if (!first)
             ek_buf_puts(out, spaced ? ", " : ",");
         first = false;
