@@ -6,13 +6,11 @@
 #include "controller/cert_watcher.h"
 #include "controller/http_server.h"
 #include "controller/metrics_auth.h"
+#include "controller/metrics_http.h"
 #include "controller/tls.h"
 
 /* How long a request may go on after the listener was told to stop. */
 #define GRACE_MS 5000
-
-/* The exposition of a registry with every family at its limit. */
-#define METRICS_MAX ((size_t)64 << 20)
 
 struct ek_serving {
     struct ek_serving_config config;
@@ -39,20 +37,6 @@ static int64_t wall_clock(void *ctx)
 static int64_t loop_clock(void *ctx)
 {
     return (int64_t)uv_now(ctx);
-}
-
-static void serve_metrics(void *ctx, const struct ek_http_request *request,
-                          struct ek_http_reply *reply)
-{
-    struct ek_serving *s = ctx;
-    enum ek_metrics_format format = ek_metrics_negotiate(ek_http_request_header(request, "accept"));
-    EK_AUTO(ek_buf) out;
-
-    ek_buf_init(&out, METRICS_MAX);
-    if (ek_metrics_write(s->config.metrics, format, &out))
-        ek_http_reply_text(reply, 500, "the metrics do not fit into memory");
-    else
-        ek_http_reply_send(reply, 200, ek_metrics_content_type(format), out.data, out.len);
 }
 
 static void on_certificate(void *ctx, const struct ek_err *err, bool changed)
@@ -135,8 +119,7 @@ static int start_serving(void *ctx, struct ek_err *err)
 
     s->health_routes[0] = ek_health_route(s->healthz);
     s->health_routes[1] = ek_health_route(s->readyz);
-    s->metrics_routes[0] = (struct ek_http_route){
-        .path = "/metrics", .methods = "GET", .handler = serve_metrics, .ctx = s};
+    s->metrics_routes[0] = ek_metrics_route(s->config.metrics);
     int rc = secure ? make_identity(s, err) : 0;
     if (rc)
         return rc;
