@@ -10,6 +10,10 @@
 #include "api/err.h"
 #include "api/mem.h"
 
+/* 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z: what four digits can say. */
+#define FIRST_S INT64_C(-62167219200)
+#define LAST_S  INT64_C(253402300799)
+
 /* Days since 1970-01-01 of a proleptic Gregorian date (the civil-from-days arithmetic with the
  * year starting in March, so that the leap day comes last). */
 static int64_t days_from_civil(int64_t y, int m, int d)
@@ -105,7 +109,7 @@ int64_t ek_time_parse(const char *s)
     if (minute < 0 || minute > 59 || !literal(&s, ':'))
         return EK_TIME_UNSET;
     int second = digits(&s, 2);
-    if (second < 0 || second > 60)
+    if (second < 0 || second > 59) /* Go takes no leap seconds either */
         return EK_TIME_UNSET;
     int64_t ms = 0;
     if (literal(&s, '.')) {
@@ -120,7 +124,8 @@ int64_t ek_time_parse(const char *s)
         return EK_TIME_UNSET;
     int64_t seconds = days_from_civil(year, month, day) * 86400 + hour * INT64_C(3600) +
                       minute * INT64_C(60) + second - offset_s;
-    return seconds * 1000 + ms;
+    /* An offset may lead out of the years that can be written. */
+    return seconds < FIRST_S || seconds > LAST_S ? EK_TIME_UNSET : seconds * 1000 + ms;
 }
 
 static const char *format(int64_t ms, char *buf, bool micro)

@@ -308,6 +308,15 @@ static void on_failed(struct step *s, int code)
     }
 }
 
+/* A write that is answered with another's name (by whatever stands between) won nothing. */
+static void answered(struct step *s)
+{
+    if (!strcmp(s->event->record->holder, s->fsm->settings.identity))
+        on_written(s);
+    else
+        on_failed(s, EK_E_HTTP);
+}
+
 static void send_release(struct step *s)
 {
     struct ek_election_record *record =
@@ -442,7 +451,7 @@ static void dispatch(struct step *s)
             release_step(s);
         else if (state == EK_ELECTION_CREATING || state == EK_ELECTION_UPDATING ||
                  state == EK_ELECTION_RENEWING)
-            on_written(s);
+            answered(s);
         return;
     case EK_ELECTION_FAILED:
         if (releasing(s->fsm))

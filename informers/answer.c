@@ -348,6 +348,8 @@ int answer_error__(const struct ek_call *call, CURLcode result, struct ek_err *e
         rc = http_error(call, err);
     else if (answer->stream_rc)
         rc = ek_err_set(err, answer->stream_rc, "%s: the reader ended the stream", what);
+    else if (answer->too_large && answer->body.failed == EK_E_NOMEM)
+        rc = ek_err_set(err, EK_E_NOMEM, "%s: no memory for the answer", what);
     else if (answer->too_large)
         rc = ek_err_set(err, EK_E_LIMIT, "%s: the answer is larger than %zu bytes", what,
                         answer->body.max);

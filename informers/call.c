@@ -222,7 +222,7 @@ static int parse_status(const char *p, const char *end)
     return status;
 }
 
-static size_t on_header(char *line, size_t size, size_t n, void *ctx)
+size_t call_on_header__(char *line, size_t size, size_t n, void *ctx)
 {
     struct ek_call *call = ctx;
     size_t len = size * n;
@@ -433,7 +433,7 @@ static void set_callbacks(struct ek_call *call)
 
     curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->answer.curl_text);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, call_on_header__);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);

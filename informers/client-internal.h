@@ -139,6 +139,8 @@ int call_attempt__(struct ek_call *call, struct ek_err *err);
 void call_attempt_done__(struct ek_call *call);
 void call_answer_reset__(struct ek_call *call);
 void call_free__(struct ek_call *call);
+/* libcurl's CURLOPT_HEADERFUNCTION: takes one line, size * n bytes, of any head. */
+size_t call_on_header__(char *line, size_t size, size_t n, void *call);
 /* Refuses what would break out of a request line or header. */
 int call_check__(const struct ek_request *request, struct ek_err *err);
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "informers/line.h"
+
 /* Retry-After beyond a day is nonsense, and must not overflow when it becomes milliseconds. */
 #define RETRY_AFTER_MAX_S 86400
 
@@ -165,10 +167,11 @@ int ek_decode_status(yyjson_val *status, struct ek_err *err)
     if (!err)
         return code ? code : EK_E_HTTP;
     join_lines(err->message);
+    ek_line_clean(err->message);
     err->http_status = (int)http_status;
     if (retry_s > 0)
         err->retry_after_ms = 1000 * (retry_s < RETRY_AFTER_MAX_S ? retry_s : RETRY_AFTER_MAX_S);
-    snprintf(err->reason, sizeof err->reason, "%s", reason);
+    ek_line_copy(reason, strlen(reason), err->reason, sizeof err->reason);
     return err->code;
 }
 

@@ -150,6 +150,21 @@ START_TEST(a_page_without_memory_fails_cleanly)
 }
 END_TEST
 
+/* Whatever the server puts into a Status, the error is a clean line. */
+START_TEST(a_status_becomes_one_clean_line)
+{
+    static const char json[] = "{\"code\":410,\"reason\":\"Ex\\npired\",\"message\":"
+                               "\"too\\r\\nold \\u001b[31m\"}";
+    yyjson_doc *doc = ek_json_parse(json, sizeof json - 1, NULL);
+    struct ek_err err = {0};
+
+    ck_assert_int_eq(ek_decode_status(yyjson_doc_get_root(doc), &err), EK_E_GONE);
+    ck_assert_str_eq(err.message, "too  old  [31m");
+    ck_assert_str_eq(err.reason, "Ex pired");
+    yyjson_doc_free(doc);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decode");
@@ -158,6 +173,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_page_is_checked, 0, (int)EK_ARRAY_SIZE(documents));
     tcase_add_loop_test(tcase, a_frame_is_checked, 0, (int)EK_ARRAY_SIZE(frames));
     tcase_add_loop_test(tcase, what_goes_back_in_a_path_is_bounded, 0, 6);
+    tcase_add_test(tcase, a_status_becomes_one_clean_line);
     tcase_add_test(tcase, a_page_without_memory_fails_cleanly);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
