@@ -149,7 +149,10 @@ static void collect_peer(struct facts *f, const struct ek_roster_peer *peer,
     read_reach(f, fact);
     read_versions(f, fact);
     bool renewed = *fact->server_id && !fact->lease_stale;
-    fact->live = fact->reachable || fact->in_endpoints || renewed;
+    /* Who was not asked yet may be there: without this, a verdict at the start would be of those
+     * alone who happened to answer first. */
+    bool unasked = strcmp(fact->unreachable_reason, "NotProbed") == 0;
+    fact->live = fact->reachable || fact->in_endpoints || renewed || unasked;
     if (*fact->address)
         ek_facts_add_target__(f, ek_component_name(EK_KUBE_APISERVER), fact->address);
 }

@@ -163,6 +163,11 @@ static const struct row peers[] = {
      "peer 10.0.0.1:6443 live (TLSFailure) ?/?/? None TLSFailure\n" ASK, ""},
     {"never asked", "slice 10.0.0.1",
      "peer 10.0.0.1:6443 live (NotProbed) ?/?/? None NotProbed\n" ASK, ""},
+    {"listed and never asked", "controlplane mode=Static endpoints=10.0.0.1:6443",
+     "peer 10.0.0.1:6443 live (NotProbed) ?/?/? None NotProbed\n" ASK, ""},
+    {"listed and never answered",
+     "controlplane mode=Static endpoints=10.0.0.1:6443\nprobe 10.0.0.1:6443 error=refused",
+     "peer 10.0.0.1:6443 (ConnectionRefused) ?/?/? None ConnectionRefused\n" ASK, ""},
     {"another spelling of the address",
      "slice fd00::1 type=IPv6\nprobe [FD00:0::1]:6443 version=v1.36.2 ev=1.36 mcv=1.35",
      "peer [fd00::1]:6443 live reachable 1.36/1.36/1.35 Version\n"
