@@ -48,7 +48,8 @@ void ek_shell_schedule(struct ek_apishell *shell, int64_t at_ms)
     if (at_ms >= shell->armed_ms || shell->closing)
         return;
     shell->armed_ms = at_ms;
-    uv_timer_start(&shell->timer, on_timer, (uint64_t)(at_ms > now ? at_ms - now : 0), 0);
+    /* At least one turn from now: a timer of 0 that is set in its own callback never lets go. */
+    uv_timer_start(&shell->timer, on_timer, (uint64_t)(at_ms > now ? at_ms - now : 1), 0);
 }
 
 void ek_apishell_poke(struct ek_apishell *shell)

@@ -276,5 +276,7 @@ void ek_shell_conn_wake(struct ek_shell_conn *conn, int64_t now_ms)
     }
     if (conn->mode == EK_SHELL_HTTP)
         ek_http_conn_timeout(conn->http, now_ms);
+    else if (now_ms >= conn->wake_ms)
+        conn->wake_ms = INT64_MAX; /* a stream that is pulled says anew when to come back */
     ek_shell_conn_pump(conn);
 }
