@@ -183,6 +183,42 @@ static void judge_informer(struct findings *f, yyjson_val *informer)
              : ": grant get, list and watch to the controller's user");
 }
 
+static const char *error_reason(yyjson_val *informer)
+{
+    return str(yyjson_obj_get(informer, "error"), "reason");
+}
+
+/* When all fail alike it is not about resources, and one line says more than ten. */
+static bool all_fail_alike(yyjson_val *informers)
+{
+    yyjson_val *first = yyjson_arr_get_first(informers), *v;
+    size_t i, n;
+
+    yyjson_arr_foreach(informers, i, n, v)
+    {
+        if (!*error_reason(v) || strcmp(error_reason(v), error_reason(first)) != 0)
+            return false;
+    }
+    return yyjson_arr_size(informers) > 1;
+}
+
+static void judge_informers(struct findings *f)
+{
+    yyjson_val *informers = yyjson_obj_get(f->answer, "informers"), *v;
+    size_t i, n;
+
+    if (all_fail_alike(informers)) {
+        find(f, "all %zu informers fail, so nothing new is known of the cluster: %s",
+             yyjson_arr_size(informers),
+             str(yyjson_obj_get(yyjson_arr_get_first(informers), "error"), "message"));
+        return;
+    }
+    yyjson_arr_foreach(informers, i, n, v)
+    {
+        judge_informer(f, v);
+    }
+}
+
 /* --- queue -------------------------------------------------------------------------------- */
 
 /* The newest run of a key that ended in an error. */
@@ -275,9 +311,15 @@ size_t ek_debug_findings(yyjson_val *answer, struct ek_buf *out)
 
     judge_manager(&f);
     judge_leader(&f);
-    yyjson_arr_foreach(yyjson_obj_get(answer, "informers"), i, n, item) judge_informer(&f, item);
-    yyjson_arr_foreach(ek_json_get(answer, "queue", "keys", NULL), i, n, item) judge_key(&f, item);
-    yyjson_arr_foreach(yyjson_obj_get(answer, "peers"), i, n, item) judge_peer(&f, item);
+    judge_informers(&f);
+    yyjson_arr_foreach(ek_json_get(answer, "queue", "keys", NULL), i, n, item)
+    {
+        judge_key(&f, item);
+    }
+    yyjson_arr_foreach(yyjson_obj_get(answer, "peers"), i, n, item)
+    {
+        judge_peer(&f, item);
+    }
     judge_process(&f);
     return f.n;
 }

@@ -202,11 +202,14 @@ static bool is_asked_for(const struct report *r, yyjson_val *item, const char *n
 static void add_informer(const struct report *r, yyjson_val *v, struct ek_table *table)
 {
     struct cell in_state, next, objects, lists, watches, events, failures, last;
-    char scope[80];
+    char scope[80], api[160];
 
-    snprintf(scope, sizeof scope, "%s%s%.40s", str(v, "namespace"),
+    snprintf(api, sizeof api, "%s%s%s", str(v, "group"), *str(v, "group") ? "/" : "",
+             str(v, "version"));
+    snprintf(scope, sizeof scope, "%.30s%s%.40s", str(v, "namespace"),
              *str(v, "namespace") && *str(v, "labelSelector") ? " " : "", str(v, "labelSelector"));
     const char *cells[] = {str(v, "resource"),
+                           api,
                            or_dash(scope),
                            str(v, "state"),
                            ago(r, v, "since", &in_state),
@@ -221,7 +224,7 @@ static void add_informer(const struct report *r, yyjson_val *v, struct ek_table 
                            number(v, "failures", &failures),
                            ago(r, v, "lastEventTime", &last)};
     ek_table_row(table, cells);
-    ek_table_style(table, 2, state_style(v));
+    ek_table_style(table, 3, state_style(v));
 }
 
 static void add_failure(const struct report *r, yyjson_val *v, struct ek_table *table)
@@ -229,7 +232,8 @@ static void add_failure(const struct report *r, yyjson_val *v, struct ek_table *
     yyjson_val *failure = yyjson_obj_get(v, "lastFailure");
     struct cell when;
 
-    if (!failure)
+    /* What is wrong now stands above an overview already. */
+    if (!failure || (r->overview && yyjson_obj_get(v, "error")))
         return;
     const char *cells[] = {str(v, "resource"), ago(r, v, "lastFailureTime", &when),
                            yyjson_obj_get(v, "error") ? "no" : "yes", str(failure, "reason"),
@@ -253,9 +257,9 @@ static void add_history(const struct report *r, yyjson_val *v, struct ek_table *
 
 static void report_informers(const struct report *r)
 {
-    static const char *const headers[] = {"resource", "scope",  "state",    "for",       "next try",
-                                          "synced",   "served", "objects",  "at",        "lists",
-                                          "watches",  "events", "failures", "last event"};
+    static const char *const headers[] = {
+        "resource", "version", "scope", "state",   "for",    "next try", "synced",    "served",
+        "objects",  "at",      "lists", "watches", "events", "failures", "last event"};
     static const char *const failure_headers[] = {"resource", "ago", "over", "reason", "message"};
     static const char *const history_headers[] = {"resource", "ago",   "from",
                                                   "to",       "cause", "message"};
