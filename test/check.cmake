@@ -1,0 +1,24 @@
+# unit/<module>_test.c: one Check program per module, table-driven, each a ctest of label "unit".
+file(GLOB support_sources CONFIGURE_DEPENDS support/*.c)
+add_library(ek_test_support STATIC ${support_sources})
+target_link_libraries(ek_test_support PUBLIC ek_controller PkgConfig::CHECK)
+target_compile_definitions(ek_test_support PUBLIC
+  EK_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data" EK_SHARED_DATA="${EK_SHARED_DATA}")
+
+file(GLOB unit_tests CONFIGURE_DEPENDS unit/*_test.c)
+# Check's own macros trip the strict format and cast warnings; options of source files come last.
+set_source_files_properties(${unit_tests} ${support_sources} PROPERTIES
+  COMPILE_OPTIONS "-Wno-cast-qual;-Wno-format-nonliteral;-Wno-format-extra-args")
+foreach(source ${unit_tests})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE ek_test_support)
+  add_test(NAME unit/${name} COMMAND ${name})
+  set_tests_properties(unit/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 120)
+endforeach()
+
+# fault/alloc_test: every operation with every one of its allocations failing in turn.
+add_executable(alloc_test fault/alloc_test.c fault/alloc_rows.c)
+target_link_libraries(alloc_test PRIVATE ek_test_support)
+add_test(NAME fault/alloc COMMAND alloc_test)
+set_tests_properties(fault/alloc PROPERTIES LABELS fault TIMEOUT 300)
