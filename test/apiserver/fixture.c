@@ -99,7 +99,7 @@ struct ek_apiserver_watch *ek_fixture_take_watch(struct ek_fixture *fixture)
 char *ek_fixture_read(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    EK_AUTO(ek_buf) text;
+    EK_AUTO(ek_buf) text = {0};
     char chunk[65536];
     size_t n;
 

@@ -31,7 +31,7 @@ static void audit(struct ek_shell_conn *conn, const struct ek_http_request *requ
     struct ek_apishell *shell = conn->listener->shell;
     const char *agent = ek_http_request_header(request, "user-agent");
     char now[EK_TIME_SIZE];
-    EK_AUTO(ek_buf) line;
+    EK_AUTO(ek_buf) line = {0};
 
     shell->stats.requests++;
     if (!shell->config.audit)
