@@ -293,8 +293,9 @@ static void judge_peer(struct findings *f, yyjson_val *peer)
     if (!answers) {
         find(f, "%s: not asked yet", who);
     } else if (is_false(peer, "reachable")) {
-        find(f, "%s: unreachable, last answer %s%s: %s", who, age(f, reach, "goodTime", buf),
-             *buf == '-' ? "" : " ago", message ? message : "no answer");
+        bool ever = *age(f, reach, "goodTime", buf) != '-';
+        find(f, "%s: unreachable, %s%s%s: %s", who, ever ? "last answered " : "never answered",
+             ever ? buf : "", ever ? " ago" : "", message ? message : "no answer");
     } else {
         if (is_false(peer, "ready"))
             find(f, "%s: not ready: %s", who, str(peer, "failingChecks"));
