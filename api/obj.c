@@ -3,19 +3,24 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
+/* The content is either a document's, or follows the struct in the same block of memory: values
+ * first, then their strings, then the key. */
 struct ek_obj {
     atomic_uint refs;
-    yyjson_doc *doc;  /* owned */
-    const char *name; /* borrowed from doc, as all below but key */
+    yyjson_doc *doc;  /* owned; NULL when the content follows */
+    yyjson_val *root; /* borrowed from either, as all below */
+    const char *name;
     const char *namespace;
     const char *uid;
     const char *resource_version;
     int64_t generation;
-    char *key; /* owned when namespaced, else name */
+    const char *key;
+    char *own_key; /* NULL when key is the name or follows */
 };
 
 static void *json_malloc(void *ctx, size_t size)
@@ -58,8 +63,8 @@ yyjson_mut_doc *ek_json_doc_new(void)
     return yyjson_mut_doc_new(&ek_json_xalc);
 }
 
-/* yyjson parses without recursion, so depth is measured on the text before anything walks it. */
-static bool too_deep(const char *json, size_t len)
+/* True for text that nests too deep, whether or not it is JSON. */
+static bool text_too_deep(const char *json, size_t len)
 {
     size_t depth = 0;
     bool in_string = false;
@@ -83,19 +88,40 @@ static bool too_deep(const char *json, size_t len)
     return false;
 }
 
+/* The same of a document: its values lie in a row, a container before its members. */
+static bool doc_too_deep(yyjson_doc *doc)
+{
+    yyjson_val *val = yyjson_doc_get_root(doc), *end = unsafe_yyjson_get_next(val);
+    yyjson_val *ends[EK_JSON_DEPTH_MAX]; /* of the open containers */
+    size_t depth = 0;
+
+    for (; val < end; val++) {
+        if (!unsafe_yyjson_is_ctn(val))
+            continue;
+        while (depth > 0 && ends[depth - 1] <= val)
+            depth--;
+        if (depth == EK_JSON_DEPTH_MAX)
+            return true;
+        ends[depth++] = unsafe_yyjson_get_next(val);
+    }
+    return false;
+}
+
 yyjson_doc *ek_json_parse(const char *json, size_t len, struct ek_err *err)
 {
     yyjson_read_err read_err;
 
-    if (too_deep(json, len)) {
+    /* Without an in-situ flag yyjson only reads the bytes; and it reads without recursion, so that
+     * depth may be judged afterwards, which is cheaper by far. */
+    yyjson_doc *doc =
+        yyjson_read_opts((char *)(uintptr_t)json, len, YYJSON_READ_NOFLAG, &ek_json_alc, &read_err);
+    if (doc && !doc_too_deep(doc))
+        return doc;
+    if (doc || text_too_deep(json, len)) {
+        yyjson_doc_free(doc);
         ek_err_set(err, EK_E_LIMIT, "JSON nests deeper than %d levels", EK_JSON_DEPTH_MAX);
         return NULL;
     }
-    /* Without an in-situ flag yyjson only reads the bytes. */
-    yyjson_doc *doc =
-        yyjson_read_opts((char *)(uintptr_t)json, len, YYJSON_READ_NOFLAG, &ek_json_alc, &read_err);
-    if (doc)
-        return doc;
     if (read_err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         ek_err_set(err, EK_E_NOMEM, "no memory for %zu bytes of JSON", len);
         return NULL;
@@ -119,6 +145,19 @@ static const char *str_or_empty(yyjson_val *v)
     return s ? s : "";
 }
 
+/* Fills all but the key of a namespaced object. */
+static void read_metadata(struct ek_obj *obj)
+{
+    yyjson_val *meta = yyjson_obj_get(obj->root, "metadata");
+
+    obj->name = str_or_empty(yyjson_obj_get(meta, "name"));
+    obj->namespace = str_or_empty(yyjson_obj_get(meta, "namespace"));
+    obj->uid = str_or_empty(yyjson_obj_get(meta, "uid"));
+    obj->resource_version = str_or_empty(yyjson_obj_get(meta, "resourceVersion"));
+    obj->generation = yyjson_get_sint(yyjson_obj_get(meta, "generation"));
+    obj->key = obj->name;
+}
+
 static struct ek_obj *from_doc(yyjson_doc *doc)
 {
     struct ek_obj *obj = ek_alloc(sizeof *obj);
@@ -126,16 +165,12 @@ static struct ek_obj *from_doc(yyjson_doc *doc)
         yyjson_doc_free(doc);
         return NULL;
     }
-    yyjson_val *meta = yyjson_obj_get(yyjson_doc_get_root(doc), "metadata");
     atomic_init(&obj->refs, 1);
     obj->doc = doc;
-    obj->name = str_or_empty(yyjson_obj_get(meta, "name"));
-    obj->namespace = str_or_empty(yyjson_obj_get(meta, "namespace"));
-    obj->uid = str_or_empty(yyjson_obj_get(meta, "uid"));
-    obj->resource_version = str_or_empty(yyjson_obj_get(meta, "resourceVersion"));
-    obj->generation = yyjson_get_sint(yyjson_obj_get(meta, "generation"));
+    obj->root = yyjson_doc_get_root(doc);
+    read_metadata(obj);
     if (*obj->namespace)
-        obj->key = ek_xasprintf("%s/%s", obj->namespace, obj->name);
+        obj->key = obj->own_key = ek_xasprintf("%s/%s", obj->namespace, obj->name);
     return obj;
 }
 
@@ -167,52 +202,146 @@ struct ek_obj *ek_obj_from_val(yyjson_val *value)
     return ek_obj_from_item(value, NULL, NULL);
 }
 
-/* Copies value without the members that informers drop: dropping after a copy would keep their
- * bytes in the pool. NULL without memory. */
-static yyjson_mut_val *copy_slim(yyjson_mut_doc *doc, yyjson_val *value, const char *drop)
-{
-    yyjson_mut_val *out = yyjson_mut_obj(doc);
-    yyjson_val *key;
-    size_t i, n;
-    yyjson_val *member;
+/*
+ * A copy being made: one pass measures, with vals NULL, the second writes. In yyjson's immutable
+ * form the values of a tree lie in a row, so that a subtree is copied like an array; a container
+ * says by its offset where the next value begins.
+ */
+struct copy {
+    yyjson_val *vals;
+    char *chars;
+    size_t n_vals, n_chars; /* so far */
+};
 
-    yyjson_obj_foreach(value, i, n, key, member)
-    {
-        if (drop && !strcmp(yyjson_get_str(key), drop))
-            continue;
-        yyjson_mut_val *copy;
-        if (!strcmp(yyjson_get_str(key), "metadata") && yyjson_is_obj(member))
-            copy = copy_slim(doc, member, "managedFields");
-        else if (!strcmp(yyjson_get_str(key), "annotations") && yyjson_is_obj(member))
-            copy = copy_slim(doc, member, LAST_APPLIED);
-        else
-            copy = yyjson_val_mut_copy(doc, member);
-        if (!copy || !yyjson_mut_obj_add(out, yyjson_val_mut_copy(doc, key), copy))
-            return NULL;
-    }
-    return out;
+static void copy_string(struct copy *copy, yyjson_val *to, const char *s, size_t len)
+{
+    memcpy(copy->chars + copy->n_chars, s, len);
+    copy->chars[copy->n_chars + len] = '\0';
+    to->uni.str = copy->chars + copy->n_chars;
 }
 
-/* Adds the member where value has none; false without memory. */
-static bool complete(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *value, const char *key,
-                     const char *text)
+/* Copies the values from val up to end. */
+static void copy_row(struct copy *copy, const yyjson_val *val, const yyjson_val *end)
 {
-    return !text || !yyjson_is_obj(value) || yyjson_obj_get(value, key) ||
-           yyjson_mut_obj_add_str(doc, root, key, text);
+    for (; val < end; val++) {
+        uint8_t type = (uint8_t)(val->tag & YYJSON_TYPE_MASK);
+        size_t len = (size_t)(val->tag >> YYJSON_TAG_BIT);
+        bool text = type == YYJSON_TYPE_STR || type == YYJSON_TYPE_RAW;
+        if (copy->vals) {
+            copy->vals[copy->n_vals] = *val;
+            if (text)
+                copy_string(copy, &copy->vals[copy->n_vals], val->uni.str, len);
+        }
+        copy->n_vals++;
+        copy->n_chars += text ? len + 1 : 0;
+    }
+}
+
+/* Adds a string that is not in the source. */
+static void copy_text(struct copy *copy, const char *text)
+{
+    yyjson_val val = {.tag = (uint64_t)strlen(text) << YYJSON_TAG_BIT | YYJSON_TYPE_STR};
+
+    val.uni.str = text;
+    copy_row(copy, &val, &val + 1);
+}
+
+/* Adds the member where value has none; returns how many members that made. */
+static size_t complete(struct copy *copy, yyjson_val *value, const char *key, const char *text)
+{
+    if (!text || yyjson_obj_get(value, key))
+        return 0;
+    copy_text(copy, key);
+    copy_text(copy, text);
+    return 1;
+}
+
+/* Gives a container that was begun at vals[at] its final size. */
+static void close_container(struct copy *copy, size_t at, size_t n_members)
+{
+    if (!copy->vals)
+        return;
+    copy->vals[at].tag =
+        (uint64_t)n_members << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ | YYJSON_SUBTYPE_NONE;
+    copy->vals[at].uni.ofs = (copy->n_vals - at) * sizeof(yyjson_val);
+}
+
+/* The members that informers drop, and the way to them. */
+static const struct slim {
+    const char *drop; /* NULL for none */
+    const char *into; /* the object member to look into next, NULL for none */
+} slims[] = {{NULL, "metadata"}, {"managedFields", "annotations"}, {LAST_APPLIED, NULL}};
+
+/* Copies an object without what slims[level] and the levels below drop. Dropping after a copy
+ * would keep the bytes. With level 0 also completes it. */
+static void copy_slim(struct copy *copy, yyjson_val *value, size_t level, const char *api_version,
+                      const char *kind)
+{
+    const struct slim *slim = &slims[level];
+    size_t at = copy->n_vals, n_members = 0, i, n;
+    yyjson_val *key, *member;
+
+    copy_row(copy, value, value + 1);
+    yyjson_obj_foreach(value, i, n, key, member)
+    {
+        if (slim->drop && unsafe_yyjson_equals_str(key, slim->drop))
+            continue;
+        n_members++;
+        if (slim->into && yyjson_is_obj(member) && unsafe_yyjson_equals_str(key, slim->into)) {
+            copy_row(copy, key, key + 1);
+            copy_slim(copy, member, level + 1, NULL, NULL);
+        } else {
+            copy_row(copy, key, unsafe_yyjson_get_next(member));
+        }
+    }
+    n_members += complete(copy, value, "apiVersion", api_version);
+    n_members += complete(copy, value, "kind", kind);
+    close_container(copy, at, n_members);
+}
+
+static void copy_value(struct copy *copy, yyjson_val *value, const char *api_version,
+                       const char *kind)
+{
+    copy->n_vals = copy->n_chars = 0;
+    if ((api_version || kind) && yyjson_is_obj(value))
+        copy_slim(copy, value, 0, api_version, kind);
+    else
+        copy_row(copy, value, unsafe_yyjson_get_next(value));
+}
+
+/* The room for the key, 0 when the name does. */
+static size_t key_size(yyjson_val *value)
+{
+    yyjson_val *meta = yyjson_obj_get(value, "metadata");
+    size_t namespace_len = yyjson_get_len(yyjson_obj_get(meta, "namespace"));
+
+    return namespace_len ? namespace_len + yyjson_get_len(yyjson_obj_get(meta, "name")) + 2 : 0;
 }
 
 struct ek_obj *ek_obj_from_item(yyjson_val *value, const char *api_version, const char *kind)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
-    if (!doc)
+    struct copy copy = {0};
+
+    if (!value)
         return NULL;
-    bool slim = api_version || kind;
-    yyjson_mut_val *root = slim && yyjson_is_obj(value) ? copy_slim(doc, value, NULL)
-                                                        : yyjson_val_mut_copy(doc, value);
-    bool whole = root && complete(doc, root, value, "apiVersion", api_version) &&
-                 complete(doc, root, value, "kind", kind);
-    struct ek_obj *obj = whole ? ek_obj_from_mut(root) : NULL;
-    yyjson_mut_doc_free(doc);
+    copy_value(&copy, value, api_version, kind);
+    size_t vals_size = copy.n_vals * sizeof(yyjson_val), key_room = key_size(value);
+    size_t chars_size = copy.n_chars;
+    /* Not ek_alloc: nobody needs the zeros. */
+    struct ek_obj *obj = ek_realloc(NULL, sizeof *obj + vals_size + chars_size + key_room);
+    if (!obj)
+        return NULL;
+    *obj = (struct ek_obj){.root = (yyjson_val *)(obj + 1)};
+    atomic_init(&obj->refs, 1);
+    copy.vals = obj->root;
+    copy.chars = (char *)obj->root + vals_size;
+    copy_value(&copy, value, api_version, kind);
+    read_metadata(obj);
+    if (*obj->namespace) {
+        char *key = copy.chars + chars_size;
+        snprintf(key, key_room, "%s/%s", obj->namespace, obj->name);
+        obj->key = key;
+    }
     return obj;
 }
 
@@ -229,13 +358,13 @@ void ek_obj_unref(struct ek_obj *obj)
     if (!obj || atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) != 1)
         return;
     yyjson_doc_free(obj->doc);
-    ek_free(obj->key);
+    ek_free(obj->own_key);
     ek_free(obj);
 }
 
 yyjson_val *ek_obj_root(const struct ek_obj *obj)
 {
-    return yyjson_doc_get_root(obj->doc);
+    return obj->root;
 }
 
 const char *ek_obj_api_version(const struct ek_obj *obj)
@@ -275,7 +404,7 @@ int64_t ek_obj_generation(const struct ek_obj *obj)
 
 const char *ek_obj_key(const struct ek_obj *obj)
 {
-    return obj->key ? obj->key : obj->name;
+    return obj->key;
 }
 
 const char *ek_obj_label(const struct ek_obj *obj, const char *name)
@@ -290,7 +419,7 @@ const char *ek_obj_annotation(const struct ek_obj *obj, const char *name)
 
 char *ek_obj_to_json(const struct ek_obj *obj, size_t *ret_len)
 {
-    return yyjson_write_opts(obj->doc, YYJSON_WRITE_NOFLAG, &ek_json_alc, ret_len, NULL);
+    return yyjson_val_write_opts(obj->root, YYJSON_WRITE_NOFLAG, &ek_json_alc, ret_len, NULL);
 }
 
 static yyjson_val *walk(yyjson_val *value, va_list path)

@@ -2,6 +2,7 @@
 #include "informers/framer.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void ek_framer_init(struct ek_framer *framer, size_t max_frame)
 {
@@ -85,16 +86,26 @@ static int scan(struct ek_framer *framer, char c, uint64_t at)
     return 0;
 }
 
-/* Skips what may stand between frames. Returns 1 at the start of one, 0 at the chunk's end. */
-static int find_start(struct ek_framer *framer)
+static void skip(struct ek_framer *framer, size_t n)
+{
+    framer->chunk.p += n;
+    framer->chunk.len -= n;
+    framer->offset += n;
+}
+
+static void skip_blanks(struct ek_framer *framer)
 {
     size_t n = 0;
 
     while (n < framer->chunk.len && is_blank(framer->chunk.p[n]))
         n++;
-    framer->chunk.p += n;
-    framer->chunk.len -= n;
-    framer->offset += n;
+    skip(framer, n);
+}
+
+/* Skips what may stand between frames. Returns 1 at the start of one, 0 at the chunk's end. */
+static int find_start(struct ek_framer *framer)
+{
+    skip_blanks(framer);
     if (!framer->chunk.len)
         return 0;
     if (framer->chunk.p[0] == '{')
@@ -111,9 +122,7 @@ static int use(struct ek_framer *framer, size_t n, bool complete, struct ek_str 
     int rc = 0;
     const char *p = framer->chunk.p;
 
-    framer->chunk.p += n;
-    framer->chunk.len -= n;
-    framer->offset += n;
+    skip(framer, n);
     if (complete && !framer->gathered.len) {
         *ret_frame = (struct ek_str){p, n};
         framer->frame_size = 0;
@@ -165,6 +174,24 @@ int ek_framer_next(struct ek_framer *framer, struct ek_str *ret_frame, struct ek
     if (rc < 0 && err)
         *err = framer->error;
     return rc;
+}
+
+bool ek_framer_look(struct ek_framer *framer, struct ek_str *ret_line)
+{
+    if (framer->frame_size || framer->error.code)
+        return false;
+    skip_blanks(framer);
+    const char *p = framer->chunk.p;
+    const char *end = framer->chunk.len && *p == '{' ? memchr(p, '\n', framer->chunk.len) : NULL;
+    if (!end || (size_t)(end - p) > framer->max_frame)
+        return false;
+    *ret_line = (struct ek_str){p, (size_t)(end - p)};
+    return true;
+}
+
+void ek_framer_take_line(struct ek_framer *framer, struct ek_str line)
+{
+    skip(framer, line.len);
 }
 
 int ek_framer_end(const struct ek_framer *framer, struct ek_err *err)

@@ -60,6 +60,17 @@ void ek_framer_push(struct ek_framer *framer, const char *data, size_t len);
  */
 int ek_framer_next(struct ek_framer *framer, struct ek_str *ret_frame, struct ek_err *err);
 
+/*
+ * The short way, for servers that send one object per line, which API servers do: a look at the
+ * line that begins where the next frame does, when the chunk holds the whole of it. Returns false
+ * when there is none. The line need not be one object: who can read it as JSON says so by
+ * ek_framer_take_line, anyone else goes on with ek_framer_next as if nothing had been.
+ */
+bool ek_framer_look(struct ek_framer *framer, struct ek_str *ret_line);
+
+/* Takes the line that ek_framer_look gave just now, which was one object, as a frame. */
+void ek_framer_take_line(struct ek_framer *framer, struct ek_str line);
+
 /* To be asked when the stream has ended: 0 when it ended between frames, else EK_E_PARSE with a
  * message that says how much of a frame was there. */
 int ek_framer_end(const struct ek_framer *framer, struct ek_err *err);

@@ -267,18 +267,33 @@ static void note_open(struct ek_informer *informer)
     feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_WATCH_OPEN});
 }
 
-/* Decodes and feeds one frame. Returns 0, or why the stream must end. */
-static int take_frame(struct ek_informer *informer, struct ek_str text, struct ek_err *err)
+/* Brings the next frame, decoded. Returns 1, 0 when the chunk is used up, or why the stream must
+ * end. */
+static int next_frame(struct ek_informer *informer, struct ek_watch_frame *ret_frame,
+                      struct ek_err *err)
 {
     struct ek_decode_type type = type_of(informer);
-    struct ek_watch_frame frame;
-    int rc = ek_decode_watch_frame(text.p, text.len, &type, &frame, err);
+    struct ek_str text;
 
-    if (rc)
-        return rc;
+    /* Mostly a frame is a line, and the decoder tells. */
+    if (ek_framer_look(&informer->framer, &text) &&
+        !ek_decode_watch_frame(text.p, text.len, &type, ret_frame, NULL)) {
+        ek_framer_take_line(&informer->framer, text);
+        return 1;
+    }
+    int rc = ek_framer_next(&informer->framer, &text, err);
+    if (rc == 1 && ek_decode_watch_frame(text.p, text.len, &type, ret_frame, err))
+        rc = err->code;
+    return rc;
+}
+
+/* Feeds one frame and releases it. Returns 0, or why the stream must end. */
+static int take_frame(struct ek_informer *informer, struct ek_watch_frame *frame,
+                      struct ek_err *err)
+{
     informer->last_event_ms = (int64_t)uv_now(informer->loop);
-    feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_WATCH_FRAME, .frame = &frame});
-    ek_watch_frame_done(&frame);
+    feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_WATCH_FRAME, .frame = frame});
+    ek_watch_frame_done(frame);
     /* Lists are bounded by the reflector; what a watch adds to them is bounded here. */
     if (ek_store_size(informer->store) > informer->max_objects)
         return ek_err_set(err, EK_E_LIMIT,
@@ -291,7 +306,7 @@ static int on_watch_data(void *ctx, const char *data, size_t len)
 {
     struct ek_informer *informer = ctx;
     unsigned generation = informer->generation;
-    struct ek_str text;
+    struct ek_watch_frame frame;
     int rc = 1;
 
     note_open(informer);
@@ -299,8 +314,8 @@ static int on_watch_data(void *ctx, const char *data, size_t len)
         ek_framer_push(&informer->framer, data, len);
     while (rc == 1 && generation == informer->generation) {
         struct ek_err err = {0};
-        rc = ek_framer_next(&informer->framer, &text, &err);
-        if (rc == 1 && take_frame(informer, text, &err))
+        rc = next_frame(informer, &frame, &err);
+        if (rc == 1 && take_frame(informer, &frame, &err))
             rc = err.code;
         if (rc < 0 && generation == informer->generation) {
             informer->broken = err;

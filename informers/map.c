@@ -87,17 +87,34 @@ static struct ek_map_slot *probe(const struct ek_map *map, const char *key, uint
     return &map->slots[i];
 }
 
-static void grow(struct ek_map *map)
+static void resize(struct ek_map *map, size_t cap)
 {
     struct ek_map old = *map;
 
-    map->cap = old.cap ? old.cap * 2 : CAP_MIN;
+    map->cap = cap;
     map->slots = ek_xrealloc(NULL, map->cap, sizeof *map->slots);
     memset(map->slots, 0, map->cap * sizeof *map->slots);
     for (size_t i = 0; i < old.cap; i++)
         if (old.slots[i].key)
             *probe(map, old.slots[i].key, old.slots[i].hash) = old.slots[i];
     ek_free(old.slots);
+}
+
+/* True when n entries need more slots than there are: a quarter stays free. */
+static bool is_small(const struct ek_map *map, size_t n)
+{
+    return n > map->cap / 4 * 3;
+}
+
+void ek_map_reserve(struct ek_map *map, size_t n)
+{
+    size_t cap = map->cap ? map->cap : CAP_MIN;
+
+    if (!n || !is_small(map, n))
+        return;
+    while (n > cap / 4 * 3)
+        cap *= 2;
+    resize(map, cap);
 }
 
 void *ek_map_get(const struct ek_map *map, const char *key)
@@ -107,8 +124,8 @@ void *ek_map_get(const struct ek_map *map, const char *key)
 
 void *ek_map_put(struct ek_map *map, const char *key, void *value)
 {
-    if ((map->n + 1) * 4 > map->cap * 3)
-        grow(map);
+    if (is_small(map, map->n + 1))
+        resize(map, map->cap ? map->cap * 2 : CAP_MIN);
     uint64_t hash = hash_of(key);
     struct ek_map_slot *slot = probe(map, key, hash);
     void *before = slot->value;

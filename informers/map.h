@@ -36,6 +36,9 @@ void ek_map_init(struct ek_map *map);
 /* Releases the slots; keys and values are the owner's affair. */
 void ek_map_done(struct ek_map *map);
 
+/* Makes room for n entries, so that as many puts move nothing. */
+void ek_map_reserve(struct ek_map *map, size_t n);
+
 /* The value under key, NULL when there is none. */
 void *ek_map_get(const struct ek_map *map, const char *key);
 

@@ -7,6 +7,7 @@
 #define INFORMERS_REFLECTOR_INTERNAL_H
 
 #include "informers/reflector.h"
+#include "informers/gather.h"
 #include "informers/store.h"
 
 struct ek_reflector {
@@ -27,7 +28,7 @@ struct ek_reflector {
 
     char *last_rv;            /* last seen resourceVersion, owned, never NULL */
     bool rv_unavailable;      /* last_rv was answered by Expired or "too large" (rule 1) */
-    struct ek_store *fresh;   /* what a list under way has brought so far */
+    struct ek_gather fresh;   /* what a list under way has brought so far */
     struct ek_obj **replaced; /* lent to the last step's REPLACE */
     size_t n_replaced;
 

@@ -59,7 +59,6 @@ struct ek_reflector *ek_reflector_new(const struct ek_reflector_config *config, 
     r->served = true;
     r->timer_ms = EK_TIME_UNSET;
     r->internal_first_ms = r->internal_last_ms = EK_REFLECTOR_NEVER;
-    r->fresh = ek_store_new();
     r->last_rv = ek_xstrdup("");
     r->list_rv = ek_xstrdup("");
     r->first_page_rv = ek_xstrdup("");
@@ -79,7 +78,7 @@ void ek_reflector_free(struct ek_reflector *r)
     if (!r)
         return;
     release_replaced(r);
-    ek_store_free(r->fresh);
+    ek_gather_clear(&r->fresh);
     ek_free(r->last_rv);
     ek_free(r->list_rv);
     ek_free(r->first_page_rv);
@@ -180,15 +179,14 @@ void ek_reflector_end_run__(struct ek_reflector_step__ *s, const struct ek_err *
 
 void ek_reflector_drop_fresh__(struct ek_reflector *r)
 {
-    ek_store_replace(r->fresh, NULL, 0, "");
+    ek_gather_clear(&r->fresh);
 }
 
 void ek_reflector_replace__(struct ek_reflector_step__ *s, const char *rv)
 {
     struct ek_reflector *r = s->r;
 
-    r->replaced = ek_store_snapshot(r->fresh, &r->n_replaced);
-    ek_reflector_drop_fresh__(r);
+    r->replaced = ek_gather_take(&r->fresh, &r->n_replaced);
     ek_reflector_set_str__(&r->last_rv, rv);
     r->synced = true;
     ek_reflector_succeeded__(s);

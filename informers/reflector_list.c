@@ -8,7 +8,7 @@
 
 static int too_many(const struct ek_reflector *r, struct ek_err *err)
 {
-    if (ek_store_size(r->fresh) <= r->config.max_objects)
+    if (ek_gather_size(&r->fresh) <= r->config.max_objects)
         return 0;
     return ek_err_set(err, EK_E_LIMIT,
                       "more than %zu objects: narrow the selection or raise "
@@ -81,7 +81,7 @@ static void take_page(struct ek_reflector_step__ *s, const struct ek_list_page *
     struct ek_err err;
 
     for (size_t i = 0; i < page->n; i++)
-        ek_store_put(r->fresh, page->items[i]);
+        ek_gather_put(&r->fresh, page->items[i]);
     if (r->pages++ == 0)
         ek_reflector_set_str__(&r->first_page_rv, page->resource_version);
     if (too_many(r, &err)) {
@@ -213,9 +213,9 @@ static void collect(struct ek_reflector_step__ *s, const struct ek_watch_frame *
     struct ek_err err;
 
     if (frame->type == EK_WATCH_DELETED)
-        ek_store_remove(s->r->fresh, frame->obj);
+        ek_gather_remove(&s->r->fresh, frame->obj);
     else
-        ek_store_put(s->r->fresh, frame->obj);
+        ek_gather_put(&s->r->fresh, frame->obj);
     if (frame->type == EK_WATCH_ADDED)
         s->r->progress_ms = s->now_ms;
     if (too_many(s->r, &err)) {
@@ -263,7 +263,7 @@ static void stream_timer(struct ek_reflector_step__ *s)
     }
     ek_err_set(&err, EK_E_TIMEOUT,
                "streaming list: no end bookmark after %lld s (%zu objects received)",
-               (long long)(s->now_ms - r->started_ms) / 1000, ek_store_size(r->fresh));
+               (long long)(s->now_ms - r->started_ms) / 1000, ek_gather_size(&r->fresh));
     ek_reflector_emit__(s, EK_ACTION_CANCEL_REQUEST);
     stream_unfinished(s, &err);
 }

@@ -171,16 +171,35 @@ static struct ek_obj **sorted(const struct ek_map *objects)
     return items;
 }
 
-/* Tells a replace: what is gone in before's order, then what there is in now's order. */
-static void tell_replaced(struct ek_store *store, const struct ek_map *before)
+/* What before holds and the store does not, or not with the same uid, in key order. */
+static struct ek_obj **gone(const struct ek_store *store, const struct ek_map *before,
+                            size_t *ret_n)
 {
-    struct ek_obj **gone = sorted(before), **here = sorted(&store->objects);
+    struct ek_map lost;
+    size_t cursor = 0;
+    void *obj;
 
-    for (size_t i = 0; i < before->n; i++) {
-        const struct ek_obj *obj = ek_map_get(&store->objects, ek_obj_key(gone[i]));
-        if (!obj || !same_uid(gone[i], obj))
-            tell(store, EK_STORE_DELETED, gone[i], NULL, true);
+    ek_map_init(&lost);
+    while (ek_map_next(before, &cursor, NULL, &obj)) {
+        const struct ek_obj *now = ek_map_get(&store->objects, ek_obj_key(obj));
+        if (!now || !same_uid(obj, now))
+            ek_map_put(&lost, ek_obj_key(obj), obj);
     }
+    struct ek_obj **items = sorted(&lost);
+    *ret_n = lost.n;
+    ek_map_done(&lost);
+    return items;
+}
+
+/* Tells a replace: what is gone in before's order, then here: what there is, in key order. */
+static void tell_replaced(struct ek_store *store, const struct ek_map *before,
+                          struct ek_obj *const *here)
+{
+    size_t n_lost;
+    struct ek_obj **lost = gone(store, before, &n_lost);
+
+    for (size_t i = 0; i < n_lost; i++)
+        tell(store, EK_STORE_DELETED, lost[i], NULL, true);
     for (size_t i = 0; i < store->objects.n; i++) {
         const struct ek_obj *old = ek_map_get(before, ek_obj_key(here[i]));
         if (old && same_uid(old, here[i]))
@@ -188,8 +207,16 @@ static void tell_replaced(struct ek_store *store, const struct ek_map *before)
         else
             tell(store, EK_STORE_ADDED, NULL, here[i], true);
     }
-    ek_free(gone);
-    ek_free(here);
+    ek_free(lost);
+}
+
+/* True for strictly ascending keys. */
+static bool in_order(struct ek_obj *const *items, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(ek_obj_key(items[i - 1]), ek_obj_key(items[i])) >= 0)
+            return false;
+    return true;
 }
 
 void ek_store_replace(struct ek_store *store, struct ek_obj *const *items, size_t n,
@@ -199,6 +226,7 @@ void ek_store_replace(struct ek_store *store, struct ek_obj *const *items, size_
 
     assert(!store->telling);
     ek_map_init(&store->objects);
+    ek_map_reserve(&store->objects, n);
     for (size_t i = 0; i < n; i++)
         ek_obj_unref(ek_map_put(&store->objects, ek_obj_key(items[i]), ek_obj_ref(items[i])));
     for (size_t i = 0; i < store->n_indexes; i++) {
@@ -206,8 +234,11 @@ void ek_store_replace(struct ek_store *store, struct ek_obj *const *items, size_
         index_fill(&store->indexes[i], &store->objects);
     }
     ek_store_set_resource_version(store, resource_version);
-    if (store->n_handlers)
-        tell_replaced(store, &before);
+    if (store->n_handlers) {
+        struct ek_obj **here = in_order(items, n) ? NULL : sorted(&store->objects);
+        tell_replaced(store, &before, here ? here : items);
+        ek_free(here);
+    }
     objects_clear(&before);
 }
 

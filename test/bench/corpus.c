@@ -47,7 +47,7 @@ static void add_item(struct bench_corpus *corpus, yyjson_val *template, size_t i
     char name[64], uid[64], version[32];
     size_t len;
 
-    snprintf(name, sizeof name, "ip-10-%zu-%zu-%zu.eu-west-1.compute.internal", i >> 16,
+    snprintf(name, sizeof name, "ip-10-%03zu-%03zu-%03zu.eu-west-1.compute.internal", i >> 16,
              i >> 8 & 255, i & 255);
     snprintf(uid, sizeof uid, "f520a6de-57e8-46ca-9ec1-%012zx", i);
     snprintf(version, sizeof version, "%zu", RESOURCE_VERSION - corpus->n + i);

@@ -128,6 +128,71 @@ START_TEST(depth_is_bounded)
 }
 END_TEST
 
+/* Lines are offered only where they can be frames, and what was not taken is framed as ever. */
+static const struct {
+    const char *name;
+    const char *chunk;
+    const char *line; /* NULL: none is offered */
+    const char *next; /* the frame that ek_framer_next gives when the line is left; NULL: none */
+} look_rows[] = {
+    {"a line", "{\"a\":1}\n{}", "{\"a\":1}", "{\"a\":1}"},
+    {"after blanks", " \n\r\n{}\n", "{}", "{}"},
+    {"carriage return", "{}\r\n", "{}\r", "{}"},
+    {"two in one line", "{}{}\n", "{}{}", "{}"},
+    {"newlines inside", "{\n\"a\":1}\n", "{", "{\n\"a\":1}"},
+    {"no newline", "{}", NULL, "{}"},
+    {"cut", "{\"a\":", NULL, NULL},
+    {"no object", "[]\n", NULL, NULL},
+    {"nothing", "", NULL, NULL},
+    {"too long", "{\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\":1}\n", NULL,
+     NULL},
+};
+
+START_TEST(lines_are_looked_at_without_harm)
+{
+    for (int take = 0; take < 2; take++) {
+        EK_AUTO(ek_framer) framer;
+        struct ek_str line, frame;
+        const char *name = look_rows[_i].name, *want = look_rows[_i].line;
+
+        ek_framer_init(&framer, MAX_FRAME);
+        ek_framer_push(&framer, look_rows[_i].chunk, strlen(look_rows[_i].chunk));
+        bool offered = ek_framer_look(&framer, &line);
+        ck_assert_msg(offered == (want != NULL), "%s: offered", name);
+        ck_assert_msg(!offered || ek_str_eq(line, ek_str_from(want)), "%s: line", name);
+        if (take && offered) {
+            ek_framer_take_line(&framer, line);
+            ck_assert_msg(framer.offset >= line.len, "%s: offset", name);
+            ck_assert_msg(framer.chunk.len == 0 || framer.chunk.p[0] == '\n', "%s: rest", name);
+            continue;
+        }
+        want = look_rows[_i].next;
+        bool framed = ek_framer_next(&framer, &frame, NULL) == 1;
+        ck_assert_msg(framed == (want != NULL), "%s: framed", name);
+        ck_assert_msg(!framed || ek_str_eq(frame, ek_str_from(want)), "%s: frame", name);
+    }
+}
+END_TEST
+
+/* In the middle of a frame nothing is offered, after it there is. */
+START_TEST(no_line_is_offered_inside_a_frame)
+{
+    EK_AUTO(ek_framer) framer;
+    struct ek_str text;
+
+    ek_framer_init(&framer, MAX_FRAME);
+    ek_framer_push(&framer, "{\"a\":", 5);
+    ck_assert_int_eq(ek_framer_next(&framer, &text, NULL), 0);
+    ek_framer_push(&framer, "{}\n}\n{}\n", 8);
+    ck_assert_int_eq(ek_framer_look(&framer, &text), false);
+    ck_assert_int_eq(ek_framer_next(&framer, &text, NULL), 1);
+    ck_assert_int_eq(ek_framer_look(&framer, &text), true);
+    ek_framer_take_line(&framer, text);
+    ck_assert_int_eq(ek_framer_next(&framer, &text, NULL), 0);
+    ck_assert_int_eq(ek_framer_end(&framer, NULL), 0);
+}
+END_TEST
+
 /* A reset framer takes another stream, also after an error and in mid-frame. */
 START_TEST(reset_starts_anew)
 {
@@ -185,6 +250,8 @@ int main(void)
     tcase_add_loop_test(tcase, a_stream_gives_its_frames_however_it_is_cut, 0,
                         (int)EK_ARRAY_SIZE(rows));
     tcase_add_test(tcase, depth_is_bounded);
+    tcase_add_loop_test(tcase, lines_are_looked_at_without_harm, 0, (int)EK_ARRAY_SIZE(look_rows));
+    tcase_add_test(tcase, no_line_is_offered_inside_a_frame);
     tcase_add_test(tcase, reset_starts_anew);
     tcase_add_test(tcase, large_frames_are_gathered);
     suite_add_tcase(suite, tcase);
