@@ -70,7 +70,7 @@ static const char *process_state(int pid, char *buf, size_t size)
         if (strncmp(line, "State:\t", 7) != 0)
             continue;
         line[strcspn(line, "\n")] = '\0';
-        snprintf(buf, size, "%s", line + 7);
+        snprintf(buf, size, "%.*s", (int)size - 1, line + 7);
         break;
     }
     if (file)
