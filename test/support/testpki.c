@@ -55,7 +55,7 @@ static struct testpki_cert make(const struct testpki_spec *spec, X509 *issuer, E
     EVP_PKEY *key = EVP_EC_gen("P-256");
     BIO *cert_bio = BIO_new(BIO_s_mem()), *key_bio = BIO_new(BIO_s_mem());
     bool window = spec->starts_in_s || spec->ends_in_s;
-    uint64_t serial;
+    uint64_t serial = 0;
 
     must(cert && key && RAND_bytes((unsigned char *)&serial, sizeof serial));
     must(X509_set_version(cert, 2));
