@@ -152,7 +152,7 @@ static void judge_leader(struct findings *f)
              age(f, leader, "lastFailureTime", buf), count(leader, "failures"),
              str(failure, "message"));
     if (!is_true(leader, "leads") && !*str(leader, "holder") &&
-        strcmp(str(leader, "state"), "idle"))
+        strcmp(str(leader, "state"), "idle") != 0)
         find(f, "leader: nobody is known to hold the lease: no replica writes");
     if (is_true(leader, "leads") && is_false(leader, "mayWrite"))
         find(f, "leader: this replica leads but may not write");

@@ -284,19 +284,19 @@ static const struct {
     const char *name;
     const char *request;
     size_t size; /* 0: of the string */
-    bool half_close;
     const char *answer;
     unsigned answered;
+    bool half_close;
 } talk_rows[] = {
-    {"a line", "queue\n", 0, false, "{\"asked\":\"queue\",", 1},
-    {"an end instead of a line feed", "queue", 0, true, "{\"asked\":\"queue\",", 1},
-    {"what follows the line is not looked at", "queue\nx\ny\n", 0, false, "{\"asked\":\"queue\",",
-     1},
-    {"an empty line is a question too", "\n", 0, false, "{\"asked\":\"\",", 1},
-    {"nothing", "", 0, true, "", 0},
-    {"the longest line", long_line + 1, EK_DEBUG_REQUEST_MAX, false, "{\"asked\":\"aaaa", 1},
-    {"a longer one", long_line, EK_DEBUG_REQUEST_MAX, false,
-     "{\"error\":\"the request is too long\"}", 0},
+    {"a line", "queue\n", 0, "{\"asked\":\"queue\",", 1, false},
+    {"an end instead of a line feed", "queue", 0, "{\"asked\":\"queue\",", 1, true},
+    {"what follows the line is not looked at", "queue\nx\ny\n", 0, "{\"asked\":\"queue\",", 1,
+     false},
+    {"an empty line is a question too", "\n", 0, "{\"asked\":\"\",", 1, false},
+    {"nothing", "", 0, "", 0, true},
+    {"the longest line", long_line + 1, EK_DEBUG_REQUEST_MAX, "{\"asked\":\"aaaa", 1, false},
+    {"a longer one", long_line, EK_DEBUG_REQUEST_MAX, "{\"error\":\"the request is too long\"}", 0,
+     false},
 };
 
 START_TEST(requests)
