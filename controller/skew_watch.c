@@ -378,13 +378,31 @@ bool ek_skew_watch_is_probed(const struct ek_skew_watch *watch)
     return watch->targets_known && ek_prober_is_settled(watch->prober);
 }
 
+/* Whether trying again is not worth waiting for. 429 means "come again", as a server says of a kind
+ * that it has just learned; a first refusal may be that of a streamed list, and a plain one
+ * follows. */
+static bool is_lasting(const struct ek_informer_status *status)
+{
+    switch (status->last_error_code) {
+    case EK_E_THROTTLED:
+        return false;
+    case EK_E_REFUSED:
+    case EK_E_TLS:
+    case EK_E_NET:
+    case EK_E_IO:
+    case EK_E_UNAUTHORIZED:
+        return true;
+    default:
+        return status->failures > 1;
+    }
+}
+
 const char *ek_skew_watch_failure(const struct ek_skew_watch *watch)
 {
     for (int r = 0; r < N_RESOURCES; r++) {
         struct ek_informer_status status;
         ek_informer_status(watch->informers[r], &status);
-        /* 429 means "come again", as a server says of a kind that it has just learned. */
-        if (!is_settled(&status) && *status.last_error && status.last_error_code != EK_E_THROTTLED)
+        if (!is_settled(&status) && *status.last_error && is_lasting(&status))
             return status.last_error;
     }
     return NULL;
