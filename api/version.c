@@ -268,7 +268,7 @@ static int cmp_pre_release(struct ek_str a, struct ek_str b)
     if (a.len == 0 || b.len == 0)
         return (a.len == 0) - (b.len == 0); /* a release is above its pre-releases */
     for (;;) {
-        struct ek_str x, y;
+        struct ek_str x = {0}, y = {0};
         bool more_a = next_id(&a, &x), more_b = next_id(&b, &y);
         if (!more_a || !more_b)
             return more_a - more_b;

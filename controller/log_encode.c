@@ -144,7 +144,7 @@ static void encode_text_time(struct ek_buf *out, int64_t now_ns, enum ek_log_tim
         snprintf(fraction, sizeof fraction, ".%03d", (int)(rest / 1000000));
     if (encoding == EK_LOG_TIME_RFC3339NANO && rest) {
         int n = snprintf(fraction, sizeof fraction, ".%09d", (int)rest);
-        while (fraction[n - 1] == '0')
+        while (n > 1 && fraction[n - 1] == '0')
             fraction[--n] = '\0';
     }
     ek_buf_printf(out, "%s%sZ", text, fraction);
