@@ -194,15 +194,27 @@ static bool was_legacy(const struct ek_probe *previous)
     return previous && previous->discovery && previous->discovery_form == EK_DISCOVERY_LEGACY;
 }
 
+/* Failed, and may go better next time; what is too large or cannot be read stays so. */
+static bool may_recover(const struct ek_probe_answer *answer)
+{
+    int code = answer->error.code;
+    return code && code != EK_E_LIMIT && code != EK_E_PARSE;
+}
+
 /* The costly questions wait for the cheap ones, which decide whether they are needed. Legacy
- * discovery is costly: it has no tags and takes a request per group version. */
+ * discovery is costly: it has no tags and takes a request per group version. What failed is asked
+ * again in each round, so that a moment's trouble is not told for minutes. */
 static bool may_ask(const struct ek_probe_session *session, int q)
 {
+    const struct ek_probe *previous = session->previous;
+
     if (session->full)
         return true;
     if (q == Q_API || q == Q_APIS)
-        return !was_legacy(session->previous);
-    return q != Q_OPENAPI && q != Q_METRICS;
+        return !was_legacy(previous) || may_recover(&previous->discovery_answer);
+    if (q == Q_OPENAPI || q == Q_METRICS)
+        return may_recover(q == Q_OPENAPI ? &previous->openapi_answer : &previous->metrics_answer);
+    return true;
 }
 
 static const char *etag_of(const struct ek_probe_session *session, int q)

@@ -144,6 +144,47 @@ START_TEST(a_light_round_asks_little_and_keeps_the_rest)
 END_TEST
 
 /* Without ETags every answer is 200; that alone is no change. */
+/* What one row's question answers in the first round, and whether the next light one repeats it. */
+static const struct {
+    const char *name, *path;
+    int status;
+    const char *body;
+    bool again;
+} failed_rows[] = {
+    {"openapi breaks", "/openapi/v3/version", 500, "", true},
+    {"metrics break", "/metrics", 503, "", true},
+    {"metrics are forbidden", "/metrics", 403, "", true},
+    {"the connection is lost", "/metrics", 0, "", true},
+    {"openapi is no JSON", "/openapi/v3/version", 200, "<html>", false},
+    {"all is well", "/metrics", 200, METRICS, false},
+};
+
+START_TEST(what_failed_is_asked_again_in_a_light_round)
+{
+    const char *name = failed_rows[_i].name, *path = failed_rows[_i].path;
+    struct canned table[EK_ARRAY_SIZE(healthy)];
+    EK_AUTO(ek_buf) first;
+    EK_AUTO(ek_buf) second;
+    EK_AUTO(ek_buf) third;
+    ek_buf_init(&first, 4096);
+    ek_buf_init(&second, 4096);
+    ek_buf_init(&third, 4096);
+    copy_table(table);
+    set(table, path, failed_rows[_i].status, failed_rows[_i].body, "");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a =
+        play("kube-apiserver", NULL, true, 1000, table, &first);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b =
+        play("kube-apiserver", a, false, 2000, healthy, &second);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *c =
+        play("kube-apiserver", b, false, 3000, healthy, &third);
+
+    ck_assert_msg((strstr(ek_buf_str(&second), path) != NULL) == failed_rows[_i].again,
+                  "%s: asked %s", name, ek_buf_str(&second));
+    ck_assert_msg(strstr(ek_buf_str(&third), path) == NULL, "%s: asked once too often", name);
+    ck_assert_msg(c->metrics_answer.error.code == 0, "%s: metrics are not read", name);
+}
+END_TEST
+
 START_TEST(a_server_without_tags_gets_light_rounds_too)
 {
     struct canned table[EK_ARRAY_SIZE(healthy)];
@@ -269,11 +310,13 @@ START_TEST(legacy_servers_are_asked_list_by_list)
     ck_assert_int_eq(p->discovery_answer.error.code, 0);
     ck_assert_int_eq(p->metrics_answer.error.code, EK_E_REFUSED);
     ck_assert_ptr_null(p->gates);
-    /* A request per group version is too much for a light round: the set is kept. */
+    /* A request per group version is too much for a light round: the set is kept. What the table
+     * does not answer is asked again. */
     ek_buf_reset(&asked);
     EK_AUTOPTR(ek_probe, ek_probe_unref) *light =
         play("kube-apiserver", p, false, 2000, old, &asked);
-    ck_assert_str_eq(ek_buf_str(&asked), "/version /readyz?verbose=1 ");
+    ck_assert_str_eq(ek_buf_str(&asked),
+                     "/version /readyz?verbose=1 /openapi/v3/version /metrics ");
     ck_assert(ek_discovery_has(light->discovery, "apps", "v1", "deployments"));
     ck_assert_int_eq(light->discovery_answer.good_at_ms, 1000);
 }
@@ -323,6 +366,8 @@ int main(void)
     TCase *tc = tcase_create("probe_session");
     tcase_add_test(tc, reads_a_healthy_server);
     tcase_add_test(tc, a_light_round_asks_little_and_keeps_the_rest);
+    tcase_add_loop_test(tc, what_failed_is_asked_again_in_a_light_round, 0,
+                        EK_ARRAY_SIZE(failed_rows));
     tcase_add_test(tc, a_server_without_tags_gets_light_rounds_too);
     tcase_add_test(tc, another_version_makes_the_round_full);
     tcase_add_test(tc, one_changed_document_keeps_the_other);
