@@ -88,7 +88,7 @@ static void add_stale(struct roster *r, struct ek_roster *roster)
     size_t n = 0;
 
     for (size_t i = 0; i < r->n_leases; i++)
-        if (r->leases[i].stale && !r->leases[i].tied)
+        if (r->leases[i].stale && !r->leases[i].tied && !r->leases[i].disproved)
             stale[n++] = &r->leases[i];
     qsort(stale, n, sizeof(struct roster_lease *), by_freshness);
     for (size_t i = 0; i < n && i < EK_ROSTER_STALE_MAX; i++)

@@ -216,6 +216,8 @@ static const struct {
      "is labelled with the hostname cp-z, which its name does not prove"},
     {"a disproved lease is no server of its own", "lease cp-a label=cp-z\nlease cp-b\n",
      "cp-b - - - lease\n", "which its name does not prove"},
+    {"nor when it is no longer renewed", "lease cp-a label=cp-z age=3600\nlease cp-b\n",
+     "cp-b - - - lease\n", "which its name does not prove"},
     {"no hostname label",
      "lease cp-a label=none claim=10.0.0.1:6443\nslice 10.0.0.1\nnode cp-a ip=10.0.0.1",
      "cp-a 10.0.0.1:6443 EndpointSlice Annotation lease ready\n", ""},
