@@ -46,6 +46,7 @@ struct roster {
     size_t n_leases;
     struct roster_address *addresses; /* by text, no duplicates */
     size_t n_addresses;
+    size_t n_passed_over; /* addresses that were not even read: there are far too many */
 };
 
 /* Reads the identity leases. */

@@ -9,6 +9,10 @@
 #define COMPONENT    "kube-apiserver"
 #define DEFAULT_PORT 6443
 
+/* Rows read before duplicates are merged. Whoever may write EndpointSlices could name millions of
+ * addresses, and each takes memory of the plan. */
+#define ROWS_MAX 4096
+
 struct roster_address *ek_roster_find_address__(const struct roster *r, const char *s)
 {
     size_t low = 0, high = r->n_addresses;
@@ -67,6 +71,10 @@ static void settle(struct roster *r)
 static void append(struct roster *r, const char *text, const char *ip, enum roster_source source,
                    bool ready, const char *host)
 {
+    if (r->n_addresses == ROWS_MAX) {
+        r->n_passed_over++;
+        return;
+    }
     if ((r->n_addresses & (r->n_addresses - 1)) == 0) { /* grows by powers of two */
         size_t cap = r->n_addresses ? r->n_addresses * 2 : 1;
         struct roster_address *grown = ek_arena_alloc(r->arena, cap * sizeof *grown);
@@ -349,7 +357,7 @@ void ek_roster_read_addresses__(struct roster *r)
     settle(r);
     if (r->n_addresses > EK_ROSTER_ADDRESSES_MAX) {
         ek_notes_add(r->notes, "only %d of %zu addresses of API servers were looked at",
-                     EK_ROSTER_ADDRESSES_MAX, r->n_addresses);
+                     EK_ROSTER_ADDRESSES_MAX, r->n_addresses + r->n_passed_over);
         r->n_addresses = EK_ROSTER_ADDRESSES_MAX;
     }
     read_pods(r);

@@ -375,6 +375,37 @@ START_TEST(bounds)
 }
 END_TEST
 
+/* Whoever may write EndpointSlices in "default" could name a million addresses. */
+START_TEST(a_flood_of_addresses_takes_little_memory)
+{
+    EK_AUTOPTR(ek_view_fixture, ek_view_fixture_free) *fx = ek_view_fixture_new(NULL);
+    struct ek_arena *arena = ek_arena_new((size_t)64 << 20);
+    struct ek_skew_plan plan;
+
+    for (int slice = 0; slice < 50; slice++) {
+        EK_AUTO(ek_buf) json;
+        ek_buf_init(&json, (size_t)1 << 20);
+        ek_buf_printf(&json,
+                      "{'kind':'EndpointSlice','metadata':{'name':'kubernetes%d','namespace':"
+                      "'default','labels':{'kubernetes.io/service-name':'kubernetes'}},"
+                      "'addressType':'IPv4','ports':[{'port':6443}],'endpoints':[",
+                      slice);
+        for (int i = 0; i < 1000; i++)
+            ek_buf_printf(&json, "%s{'addresses':['10.%d.%d.%d']}", i ? "," : "", slice, i / 250,
+                          i % 250 + 1);
+        ek_buf_puts(&json, "]}");
+        ek_view_fixture_add(fx, ek_buf_str(&json));
+    }
+    ek_skew_plan_make(ek_view_fixture_view(fx), arena, &plan);
+    ck_assert_uint_lt(ek_arena_used(arena), (size_t)4 << 20);
+    char *status = yyjson_mut_val_write(plan.status, YYJSON_WRITE_NOFLAG, NULL);
+    ck_assert_ptr_nonnull(strstr(status, "only 128 of 50000 addresses"));
+    free(status);
+    ek_skew_plan_done(&plan);
+    ek_arena_free(arena);
+}
+END_TEST
+
 static const struct {
     const char *text, *canonical, *ip;
 } addresses[] = {
@@ -422,6 +453,7 @@ int main(void)
     tcase_add_loop_test(tc, address_row, 0, (int)EK_ARRAY_SIZE(addresses));
     tcase_add_test(tc, an_empty_static_list);
     tcase_add_test(tc, bounds);
+    tcase_add_test(tc, a_flood_of_addresses_takes_little_memory);
     tcase_set_timeout(tc, 60);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
