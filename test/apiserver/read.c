@@ -282,6 +282,34 @@ static bool choose_revision(struct ek_ask *call, struct listing *listing)
     return true;
 }
 
+/* How many items are left at the start of this page; -1 when that has to be counted. */
+static int64_t known_remaining(const struct ek_ask *call, const struct listing *listing)
+{
+    const struct ek_apiserver *server = call->server;
+
+    for (size_t i = 0; i < EK_PAGE_ENDS && *listing->start; i++) {
+        const struct ek_page_end *end = &server->pages[i];
+        if (end->storage == call->kind->storage && end->rv == listing->rv &&
+            strcmp(end->key, listing->start) == 0 &&
+            strcmp(end->prefix, listing->filter.prefix) == 0)
+            return end->remaining;
+    }
+    if (!*listing->start && !*listing->filter.prefix && listing->rv == ek_mvcc_rv(server->store))
+        return (int64_t)ek_mvcc_count(server->store, call->kind->storage);
+    return -1;
+}
+
+static void remember_page(struct ek_ask *call, const struct listing *listing)
+{
+    struct ek_page_end *end = &call->server->pages[call->server->next_page++ % EK_PAGE_ENDS];
+
+    end->storage = call->kind->storage;
+    end->rv = listing->rv;
+    end->remaining = listing->remaining;
+    snprintf(end->key, sizeof(end->key), "%s", listing->last);
+    snprintf(end->prefix, sizeof(end->prefix), "%s", listing->filter.prefix);
+}
+
 static void collect(struct ek_ask *call, struct listing *listing)
 {
     struct ek_mvcc_iter iter;
@@ -289,6 +317,7 @@ static void collect(struct ek_ask *call, struct listing *listing)
     const char *key, *prefix = listing->filter.prefix;
     size_t prefix_len = strlen(prefix);
     bool open = ek_filter_is_open(&listing->filter);
+    int64_t known = open && listing->limit > 0 ? known_remaining(call, listing) : -1;
 
     ek_mvcc_seek(call->server->store, call->kind->storage,
                  *listing->start ? listing->start : prefix, listing->rv, &iter);
@@ -297,8 +326,8 @@ static void collect(struct ek_ask *call, struct listing *listing)
             continue;
         if (listing->limit > 0 && listing->n == listing->limit) {
             listing->more = true;
-            listing->remaining++;
-            if (!open)
+            listing->remaining = known >= 0 ? known - (int64_t)listing->n : listing->remaining + 1;
+            if (!open || known >= 0)
                 return;
             continue;
         }
@@ -324,6 +353,7 @@ void ek_ask_list(struct ek_ask *call)
     }
     collect(call, &listing);
     if (listing.more) {
+        remember_page(call, &listing);
         snprintf(start, sizeof(start), "/%s", listing.last + strlen(listing.filter.prefix));
         encode_token((int64_t)listing.rv, start, token);
     }

@@ -37,6 +37,16 @@ struct ek_apiserver_peer {
     char *discovery_tag[2];
 };
 
+/* Where a page of a list ended, and how much was left: so the next page need not count. */
+struct ek_page_end {
+    int storage;
+    uint64_t rv;
+    char key[600], prefix[300];
+    int64_t remaining;
+};
+
+#define EK_PAGE_ENDS 16
+
 struct ek_apiserver {
     struct ek_mvcc *store;
     struct ek_kinds kinds;
@@ -49,6 +59,8 @@ struct ek_apiserver {
     void (*on_change)(void *ctx);
     void *on_change_ctx;
     unsigned next_cluster_ip;
+    struct ek_page_end pages[EK_PAGE_ENDS]; /* the last ones, in a ring */
+    unsigned next_page;
 };
 
 /* Query parameters and path of one request, decoded; borrowed from the call's arena buffer. */
