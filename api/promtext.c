@@ -140,9 +140,7 @@ static bool take_line(struct ek_promtext *reader, char *s)
 static void end_line(struct ek_promtext *reader)
 {
     reader->n_line++;
-    if (reader->skipping)
-        reader->n_bad++;
-    else if (reader->line.len && !take_line(reader, reader->line.data))
+    if (reader->skipping || (reader->line.len && !take_line(reader, reader->line.data)))
         reader->n_bad++;
     reader->skipping = false;
     ek_buf_reset(&reader->line);
