@@ -180,7 +180,7 @@ static void judge_informer(struct findings *f, yyjson_val *informer)
          ek_debug_age(f->now, str(informer, "nextTryTime"), next, sizeof next),
          strcmp(str(error, "reason"), "forbidden") != 0
              ? ""
-             : ": grant get, list and watch to the controller's user");
+             : ": grant list and watch to the controller's user");
 }
 
 static const char *error_reason(yyjson_val *informer)
@@ -188,29 +188,34 @@ static const char *error_reason(yyjson_val *informer)
     return str(yyjson_obj_get(informer, "error"), "reason");
 }
 
-/* When all fail alike it is not about resources, and one line says more than ten. */
-static bool all_fail_alike(yyjson_val *informers)
+/* When all fail alike it is not about resources, and one line says more than ten. Those that the
+ * cluster does not serve ask seldom, and do not count. Returns how many do, and *ret_first. */
+static size_t all_fail_alike(yyjson_val *informers, yyjson_val **ret_first)
 {
-    yyjson_val *first = yyjson_arr_get_first(informers), *v;
-    size_t i, n;
+    yyjson_val *first = NULL, *v;
+    size_t i, n, n_alike = 0;
 
     yyjson_arr_foreach(informers, i, n, v)
     {
+        if (is_false(v, "served"))
+            continue;
+        first = first ? first : v;
         if (!*error_reason(v) || strcmp(error_reason(v), error_reason(first)) != 0)
-            return false;
+            return 0;
+        n_alike++;
     }
-    return yyjson_arr_size(informers) > 1;
+    *ret_first = first;
+    return n_alike > 1 ? n_alike : 0;
 }
 
 static void judge_informers(struct findings *f)
 {
     yyjson_val *informers = yyjson_obj_get(f->answer, "informers"), *v;
-    size_t i, n;
+    size_t i, n, n_alike = all_fail_alike(informers, &v);
 
-    if (all_fail_alike(informers)) {
-        find(f, "all %zu informers fail, so nothing new is known of the cluster: %s",
-             yyjson_arr_size(informers),
-             str(yyjson_obj_get(yyjson_arr_get_first(informers), "error"), "message"));
+    if (n_alike) {
+        find(f, "all %zu informers fail, so nothing new is known of the cluster: %s", n_alike,
+             str(yyjson_obj_get(v, "error"), "message"));
         return;
     }
     yyjson_arr_foreach(informers, i, n, v)

@@ -70,7 +70,7 @@ static const struct {
      "- nodes: not listed yet, BACKOFF for 30s\n"},
     {"never allowed",
      "\"informers\":[" INFORMER(",\"synced\":false" ERROR("forbidden", "nodes is forbidden")) "]",
-     "- nodes: nodes is forbidden (never listed); BACKOFF for 30s, next try in 5s: grant get, list "
+     "- nodes: nodes is forbidden (never listed); BACKOFF for 30s, next try in 5s: grant list "
      "and watch to the controller's user\n"},
     {"getting old",
      "\"informers\":[" INFORMER(
@@ -79,6 +79,11 @@ static const struct {
     {"all fail alike",
      "\"informers\":[" INFORMER(ERROR("connection refused", "no server")) "," INFORMER(
          ERROR("connection refused", "no server either")) "]",
+     "- all 2 informers fail, so nothing new is known of the cluster: no server\n"},
+    {"all that are served fail alike",
+     "\"informers\":[{\"resource\":\"x\",\"served\":false,\"synced\":true}," INFORMER(
+         ERROR("connection refused", "no server")) "," INFORMER(ERROR("connection refused",
+                                                                      "no server either")) "]",
      "- all 2 informers fail, so nothing new is known of the cluster: no server\n"},
     {"all fail, each in its way",
      "\"informers\":[" INFORMER(ERROR("connection refused", "a")) "," INFORMER(
