@@ -466,10 +466,14 @@ static void answer_legacy(struct ek_probe_session *session, const struct ek_resp
 static void note_reach(struct ek_probe_session *session, const struct ek_response *resp,
                        const struct ek_err *err)
 {
-    if (resp && resp->status > 0)
+    if (resp && resp->status > 0) {
         session->reached = true;
-    else if (err && !session->reach_error.code)
+        /* Who was away may be another process now: its gates and OpenAPI are read anew. */
+        if (session->previous && session->previous->reach.error.code)
+            session->full = true;
+    } else if (err && !session->reach_error.code) {
         session->reach_error = *err;
+    }
     if (!resp || !resp->cert)
         return;
     struct ek_probe *next = session->next;

@@ -185,6 +185,27 @@ START_TEST(what_failed_is_asked_again_in_a_light_round)
 }
 END_TEST
 
+START_TEST(who_was_away_is_asked_everything_when_it_is_back)
+{
+    static const struct canned nothing[] = {{NULL, 0, NULL, NULL}};
+    EK_AUTO(ek_buf) asked;
+    ek_buf_init(&asked, 4096);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *good =
+        play("kube-apiserver", NULL, true, 1000, healthy, &asked);
+    ek_buf_reset(&asked);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *away =
+        play("kube-apiserver", good, false, 2000, nothing, &asked);
+    /* Four questions are enough to find that nobody answers. */
+    ck_assert_str_eq(ek_buf_str(&asked), "/version /readyz?verbose=1 /api /apis ");
+    ek_buf_reset(&asked);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *back =
+        play("kube-apiserver", away, false, 3000, healthy, &asked);
+    ck_assert_str_eq(ek_buf_str(&asked),
+                     "/version /readyz?verbose=1 /api /apis /openapi/v3/version /metrics ");
+    ck_assert_int_eq(back->metrics_answer.good_at_ms, 3000);
+}
+END_TEST
+
 START_TEST(a_server_without_tags_gets_light_rounds_too)
 {
     struct canned table[EK_ARRAY_SIZE(healthy)];
@@ -368,6 +389,7 @@ int main(void)
     tcase_add_test(tc, a_light_round_asks_little_and_keeps_the_rest);
     tcase_add_loop_test(tc, what_failed_is_asked_again_in_a_light_round, 0,
                         EK_ARRAY_SIZE(failed_rows));
+    tcase_add_test(tc, who_was_away_is_asked_everything_when_it_is_back);
     tcase_add_test(tc, a_server_without_tags_gets_light_rounds_too);
     tcase_add_test(tc, another_version_makes_the_round_full);
     tcase_add_test(tc, one_changed_document_keeps_the_other);
