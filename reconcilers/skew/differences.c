@@ -30,14 +30,17 @@ struct compare {
     bool *has; /* scratch: which class has what is looked at */
 };
 
+/* An answer is as good as the last attempt left it. Some questions are put every few minutes only,
+ * so that rounds in which they are not put say nothing about them. */
+static bool is_recent(const struct ek_probe_answer *answer)
+{
+    return answer->good_at_ms != EK_TIME_UNSET &&
+           answer->tried_at_ms - answer->good_at_ms <= EK_DIFFERENCES_STALE_MS;
+}
+
 bool ek_skew_comparable__(const struct ek_probe *probe, const struct ek_probe_answer *answer)
 {
-    if (answer->good_at_ms == EK_TIME_UNSET)
-        return false;
-    int64_t tried = answer->tried_at_ms;
-    if (probe->reach.tried_at_ms > tried)
-        tried = probe->reach.tried_at_ms;
-    return tried - answer->good_at_ms <= EK_DIFFERENCES_STALE_MS;
+    return is_recent(answer) && is_recent(&probe->reach);
 }
 
 bool ek_skew_same_versions__(const struct ek_peer_fact *a, const struct ek_peer_fact *b)

@@ -69,8 +69,8 @@ void ek_skew_compare(const struct ek_skew_facts *facts, struct ek_arena *arena,
 void ek_skew_compare_gates__(const struct ek_skew_facts *facts, struct ek_arena *arena,
                              struct ek_differences *ret);
 
-/* True when the answer may be compared: it was given, and recently as seen from the last attempt
- * (of the question or of reaching the peer at all). */
+/* True when the answer may be compared: it was given, and recently as seen from the last attempt at
+ * the question; and likewise the peer was reached. */
 bool ek_skew_comparable__(const struct ek_probe *probe, const struct ek_probe_answer *answer);
 
 /* True when both peers' binary and emulation versions are known and the same. */

@@ -214,11 +214,22 @@ static void add_served(struct ek_test_facts *t, const struct line *l)
     good(&probe->discovery_answer, EK_TEST_NOW);
 }
 
-static void forget(struct ek_test_facts *t, const struct line *l)
+static struct ek_probe_answer *answer_of(struct ek_test_facts *t, const struct line *l)
 {
     struct ek_probe *probe = probe_of(t, l->words[1]);
-    struct ek_probe_answer *answer =
-        strcmp(l->words[2], "gates") != 0 ? &probe->discovery_answer : &probe->metrics_answer;
+    if (strcmp(l->words[2], "reach") == 0)
+        return &probe->reach;
+    return strcmp(l->words[2], "gates") != 0 ? &probe->discovery_answer : &probe->metrics_answer;
+}
+
+static void set_asked(struct ek_test_facts *t, const struct line *l)
+{
+    good(answer_of(t, l), EK_TEST_NOW - strtoll(l->words[3], NULL, 10) * 1000);
+}
+
+static void forget(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_probe_answer *answer = answer_of(t, l);
     answer->good_at_ms = EK_TEST_NOW - strtoll(l->words[3], NULL, 10) * 1000;
     answer->tried_at_ms = EK_TEST_NOW;
     answer->error.code = EK_E_TIMEOUT;
@@ -232,7 +243,7 @@ static void add_line(struct ek_test_facts *t, char *text)
         void (*fn)(struct ek_test_facts *t, const struct line *l);
     } kinds[] = {{"peer", 3, add_peer}, {"inst", 4, add_instance}, {"group", 4, add_group},
                  {"pair", 5, add_pair}, {"gates", 2, add_gates},   {"serves", 2, add_served},
-                 {"forget", 4, forget}};
+                 {"forget", 4, forget}, {"asked", 4, set_asked}};
     struct line l = {{NULL}, 0};
     char *rest = strchr(text, ' '), *save = NULL;
     if (strncmp(text, "problem ", 8) == 0) {

@@ -5,10 +5,16 @@
  *   peer NAME BV/EV/MCV [down=REASON] [dead] [stale] [lease=ID] [address=A] [tied=HOW]
  *        [assumed] [notready=CHECKS] [age=SECONDS] [certificate=SECONDS]
  *   inst COMPONENT NAME BV/EV [stale=REASON] [leader] [source=image] [reason=WHY] [age=SECONDS]
- * [assumed] group COMPONENT VERSION COUNT [NAME,NAME,NAME]     (VERSION "-" for none) pair KUBELET
- * KUBE-PROXY COUNT NAME gates PEER GATE=on|off... serves PEER GROUP/VERSION/RESOURCE... ("core" for
- * the group "") forget PEER gates|discovery SECONDS                the last answer is that much
- * older than the last attempt problem SENTENCE unlisted WHY the API servers could not be enumerated
+ *        [assumed]
+ *   group COMPONENT VERSION COUNT [NAME,NAME,NAME]     (VERSION "-" for none)
+ *   pair KUBELET KUBE-PROXY COUNT NAME
+ *   gates PEER GATE=on|off...
+ *   serves PEER GROUP/VERSION/RESOURCE...              ("core" for the group "")
+ *   forget PEER gates|discovery|reach SECONDS          the last answer is that much older than the
+ *                                                      last attempt
+ *   asked PEER gates|discovery|reach SECONDS           the last attempt was that long ago, and good
+ *   problem SENTENCE
+ *   unlisted WHY                                       the API servers could not be enumerated
  *
  * "?" is an unknown version. What cannot be read fails the running test.
  */

@@ -137,6 +137,12 @@ static const struct {
      "X on:cp-a,cp-c off:cp-b ?:; Y on:cp-a,cp-b off:cp-c ?: drift:Y", 0},
     {"one without an answer", A B "gates cp-a X=on", " not:cp-b", 0},
     {"old answer", A B "gates cp-a X=on\ngates cp-b X=off\nforget cp-b gates 90", " not:cp-b", 0},
+    {"asked rarely: between two questions the answer holds",
+     A B "gates cp-a X=on\ngates cp-b X=off\nasked cp-a gates 299\nasked cp-b gates 299",
+     "X on:cp-a off:cp-b ?:", 0},
+    {"not reached any more",
+     A B "gates cp-a X=on\ngates cp-b X=off\nasked cp-b gates 90\nforget cp-b reach 90",
+     " not:cp-b", 0},
     {"last in order", A B "gates cp-a A=on Z=on\ngates cp-b A=on Z=off",
      "Z on:cp-a off:cp-b ?:", 0},
 };
