@@ -7,8 +7,7 @@
 
 #include "api/cond.h"
 
-#define DEADLINE_MS 60000
-#define EXPECT_MAX  7
+#define EXPECT_MAX 7
 
 /* What must be seen. */
 struct expectation {
@@ -162,13 +161,13 @@ static int kill_leader(struct ek_show *show, struct ek_err *err)
 {
     struct succession succession = {.show = show};
 
-    int rc = ek_stage_wait(show->stage, somebody_leads, &succession, DEADLINE_MS);
+    int rc = ek_stage_wait(show->stage, somebody_leads, &succession, show->deadline_ms);
     if (rc)
         return ek_err_set(err, rc, "no replica became the leader: %s", ek_strerror(rc));
     ek_screen_say(&show->screen, EK_SCREEN_NOTE, "   replica %zu leads: kill -9",
                   succession.replica + 1);
     ek_replicas_signal(&show->replicas, succession.replica, SIGKILL);
-    rc = ek_stage_wait(show->stage, another_leads, &succession, DEADLINE_MS);
+    rc = ek_stage_wait(show->stage, another_leads, &succession, show->deadline_ms);
     if (rc)
         return ek_err_set(err, rc, "the other replica did not take over: %s", ek_strerror(rc));
     ek_screen_say(&show->screen, EK_SCREEN_NOTE, "   replica %zu leads now; worker-4 joins",
@@ -272,7 +271,7 @@ static void tell_unmet(struct ek_show *show, const struct act *act)
 
     ek_screen_say(&show->screen, EK_SCREEN_FAILURE,
                   "This was expected within %d s and did not come: %s=%s%s%s%s%s",
-                  DEADLINE_MS / 1000, e ? e->what : "", e ? e->is : "",
+                  (int)(show->deadline_ms / 1000), e ? e->what : "", e ? e->is : "",
                   e && e->reason ? ", reason " : "", e && e->reason ? e->reason : "",
                   e && e->mention ? ", with a message about " : "",
                   e && e->mention ? e->mention : "");
@@ -290,7 +289,7 @@ static int play_act(struct ek_show *show, const struct act *act)
         ek_screen_say(&show->screen, EK_SCREEN_FAILURE, "%s", err.message);
     if (rc)
         return rc;
-    rc = ek_stage_wait(show->stage, is_over, &scene, DEADLINE_MS);
+    rc = ek_stage_wait(show->stage, is_over, &scene, show->deadline_ms);
     if (rc == EK_E_TIMEOUT)
         tell_unmet(show, act);
     if (!rc)

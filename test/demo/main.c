@@ -15,7 +15,7 @@
 #define HELP_MAX ((size_t)64 * 1024)
 
 struct options {
-    bool fast, keep, no_color;
+    bool fast, keep, patient, no_color;
     int64_t port;
     const char *program, *crd;
 };
@@ -28,6 +28,10 @@ static const struct ek_flag flags[] = {
      .type = EK_FLAG_BOOL,
      AT(keep),
      .help = "Stay up after the last act, until Ctrl-C"},
+    {.name = "patient",
+     .type = EK_FLAG_BOOL,
+     AT(patient),
+     .help = "Longer timeouts, for a machine that is busy"},
     {.name = "port",
      .type = EK_FLAG_INT,
      AT(port),
@@ -57,6 +61,13 @@ static const struct ek_command command = {
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
 };
+/* How long everything may take. */
+static const struct timing {
+    const char *probe_timeout;
+    struct ek_replica_times election;
+    int64_t deadline_ms;
+} usual = {"3s", {"5s", "4s", "500ms"}, 60000}, patient = {"20s", {"15s", "10s", "1s"}, 180000};
+
 static const struct ek_program program = {.name = "ek-demo", .commands = &command, .n_commands = 1};
 
 /* --- what the loop tells ------------------------------------------------------------------ */
@@ -139,13 +150,15 @@ static int finish(struct ek_show *show, bool keep)
 /* Plays on a stage that is open. */
 static int perform(struct ek_show *show, const struct options *options)
 {
+    const struct timing *timing = options->patient ? &patient : &usual;
     struct ek_err err = {0};
 
+    show->deadline_ms = timing->deadline_ms;
     int rc = ek_replicas_init(&show->replicas, options->program,
                               ek_stage_replica_kubeconfig(show->stage),
-                              ek_stage_folder(show->stage), &err);
+                              ek_stage_folder(show->stage), &timing->election, &err);
     if (!rc)
-        rc = ek_stage_set(show->stage, options->crd, &err);
+        rc = ek_stage_set(show->stage, options->crd, timing->probe_timeout, &err);
     if (rc) {
         ek_screen_say(&show->screen, EK_SCREEN_FAILURE, "%s", err.message);
         return rc;
@@ -172,11 +185,11 @@ static int run(const struct options *options)
         return EXIT_FAILURE;
     }
     rc = perform(&show, options);
-    bool keep_files = rc && rc != EK_E_CANCELED;
+    bool keep_files = rc && rc != EK_E_CANCELED && !access(show.replicas.items[0].log, R_OK);
     if (keep_files)
         ek_screen_say(&show.screen, EK_SCREEN_FAILURE, "The logs are in %s",
                       ek_stage_folder(show.stage));
-    else if (rc)
+    else if (rc == EK_E_CANCELED)
         ek_screen_say(&show.screen, EK_SCREEN_NOTE, "\nStopped.");
     ek_stage_close(show.stage, keep_files);
     ek_screen_done(&show.screen);

@@ -18,9 +18,9 @@
 #define LOG_MAX     ((size_t)16 << 20)
 
 int ek_replicas_init(struct ek_replicas *replicas, const char *program, const char *kubeconfig,
-                     const char *folder, struct ek_err *err)
+                     const char *folder, const struct ek_replica_times *times, struct ek_err *err)
 {
-    *replicas = (struct ek_replicas){.program = program, .kubeconfig = kubeconfig};
+    *replicas = (struct ek_replicas){.program = program, .kubeconfig = kubeconfig, .times = *times};
     if (access(program, X_OK))
         return ek_err_set(err, EK_E_NOENT, "%s: %m; build it, or say --evenkeel PATH", program);
     for (size_t i = 0; i < EK_REPLICAS; i++)
@@ -44,9 +44,12 @@ __attribute__((noreturn)) static void become(const struct ek_replicas *replicas,
         EK_STAGE_NAMESPACE,
         "--leader-election-id",
         EK_STAGE_LEASE,
-        "--leader-election-lease-duration=5s",
-        "--leader-election-renew-deadline=4s",
-        "--leader-election-retry-period=500ms",
+        "--leader-election-lease-duration",
+        replicas->times.lease_duration,
+        "--leader-election-renew-deadline",
+        replicas->times.renew_deadline,
+        "--leader-election-retry-period",
+        replicas->times.retry_period,
         "--health-probe-bind-address=0",
         "--metrics-bind-address=0",
         NULL,

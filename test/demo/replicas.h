@@ -26,15 +26,21 @@ struct ek_replica {
     char log[EK_REPLICA_LOG_SIZE];
 };
 
+/* Times of the election, as flags take them. */
+struct ek_replica_times {
+    const char *lease_duration, *renew_deadline, *retry_period;
+};
+
 struct ek_replicas {
     const char *program;    /* path of evenkeel, borrowed */
     const char *kubeconfig; /* borrowed */
+    struct ek_replica_times times;
     struct ek_replica items[EK_REPLICAS];
 };
 
 /* Sets up replicas that are not started. EK_E_NOENT when there is no such program. */
 int ek_replicas_init(struct ek_replicas *replicas, const char *program, const char *kubeconfig,
-                     const char *folder, struct ek_err *err);
+                     const char *folder, const struct ek_replica_times *times, struct ek_err *err);
 
 /* Starts replica i unless it runs, and wants it to run from now on. EK_E_IO. */
 int ek_replicas_start(struct ek_replicas *replicas, size_t i, struct ek_err *err);

@@ -38,18 +38,6 @@ static void on_tick(uv_timer_t *timer)
         stage->hooks.tick(stage->hooks.ctx);
 }
 
-static void on_signal(void *ctx, int count)
-{
-    struct ek_stage *stage = ctx;
-
-    stage->n_signals = count;
-    if (count > 1) {
-        if (stage->hooks.killed)
-            stage->hooks.killed(stage->hooks.ctx);
-        _exit(1);
-    }
-}
-
 bool ek_stage_is_canceled(const struct ek_stage *stage)
 {
     return stage->n_signals > stage->n_ignored;
@@ -256,6 +244,19 @@ static int write_kubeconfigs(struct ek_stage *stage, struct ek_err *err)
 }
 
 /* --- life --------------------------------------------------------------------------------- */
+
+static void on_signal(void *ctx, int count)
+{
+    struct ek_stage *stage = ctx;
+
+    stage->n_signals = count;
+    if (count > 1) {
+        if (stage->hooks.killed)
+            stage->hooks.killed(stage->hooks.ctx);
+        remove_folder(stage->folder);
+        _exit(1);
+    }
+}
 
 static int connect_client(struct ek_stage *stage, struct ek_err *err)
 {

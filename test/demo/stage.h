@@ -45,8 +45,10 @@ int ek_stage_open(uint16_t port, const struct ek_stage_hooks *hooks, struct ek_s
 /* Ends everything and removes the folder, unless keep_files. NULL is fine. */
 void ek_stage_close(struct ek_stage *stage, bool keep_files);
 
-/* Installs the definition at crd_path and fills the cluster with what the first act starts from. */
-int ek_stage_set(struct ek_stage *stage, const char *crd_path, struct ek_err *err);
+/* Installs the definition at crd_path and fills the cluster with what the first act starts from.
+ * API servers get probe_timeout ("3s") to answer in. */
+int ek_stage_set(struct ek_stage *stage, const char *crd_path, const char *probe_timeout,
+                 struct ek_err *err);
 
 /* Where the files are; the user's kubeconfig and that of the replicas. Borrowed. */
 const char *ek_stage_folder(const struct ek_stage *stage);

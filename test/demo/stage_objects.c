@@ -142,15 +142,17 @@ static int add_definition(struct ek_stage *stage, const char *path, struct ek_er
 }
 
 /* Addresses of this machine's loopback are asked only where the ControlPlane lists them itself. */
-static int add_control_plane(struct ek_stage *stage, struct ek_err *err)
+static int add_control_plane(struct ek_stage *stage, const char *probe_timeout, struct ek_err *err)
 {
     EK_AUTO(ek_buf) json;
 
     ek_buf_init(&json, 4096);
-    ek_buf_puts(&json,
-                "{\"apiVersion\":\"evenkeel.dev/v1alpha1\",\"kind\":\"ControlPlane\","
-                "\"metadata\":{\"name\":\"cluster\"},\"spec\":{\"peers\":{\"discovery\":"
-                "\"Static\",\"probeInterval\":\"1s\",\"probeTimeout\":\"2s\",\"endpoints\":[");
+    ek_buf_printf(
+        &json,
+        "{\"apiVersion\":\"evenkeel.dev/v1alpha1\",\"kind\":\"ControlPlane\",\"metadata\":{"
+        "\"name\":\"cluster\"},\"spec\":{\"peers\":{\"discovery\":\"Static\","
+        "\"probeInterval\":\"1s\",\"probeTimeout\":\"%s\",\"endpoints\":[",
+        probe_timeout);
     for (size_t i = 0; i < EK_STAGE_PEERS; i++)
         ek_buf_printf(&json, "%s\"%s:%u\"", i ? "," : "",
                       ek_apiserver_peer_address(stage->peers[i]),
@@ -189,14 +191,15 @@ static void watch_control_planes(struct ek_stage *stage)
     ek_informer_start(stage->control_planes);
 }
 
-int ek_stage_set(struct ek_stage *stage, const char *crd_path, struct ek_err *err)
+int ek_stage_set(struct ek_stage *stage, const char *crd_path, const char *probe_timeout,
+                 struct ek_err *err)
 {
     int rc = add_definition(stage, crd_path, err);
 
     if (!rc)
         rc = add_namespace(stage, err);
     if (!rc)
-        rc = add_control_plane(stage, err);
+        rc = add_control_plane(stage, probe_timeout, err);
     if (!rc)
         rc = ek_stage_set_controller(stage, "kube-controller-manager", "1.35.4", err);
     if (!rc)
