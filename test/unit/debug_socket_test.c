@@ -473,6 +473,30 @@ START_TEST(nobody_listens)
 }
 END_TEST
 
+/* A name may be taken by somebody before the controller does: their word is not taken for ours. */
+START_TEST(another_users_socket_is_not_believed)
+{
+    const char *name = "@evenkeel-debug-impostor";
+    struct sockaddr_un addr;
+    struct ek_err err = {0};
+    yyjson_doc *doc = NULL;
+
+    if (geteuid() != 0)
+        return; /* only root can become somebody else */
+    unsigned size = ek_debug_address(name, &addr);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(seteuid(65533), 0);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&addr, size), 0);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(seteuid(65532), 0);
+    ck_assert_int_eq(ek_debug_ask(name, "all", 30, &doc, &err), EK_E_FORBIDDEN);
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(ek_debug_ask(name, "all", 30, &doc, &err), EK_E_TIMEOUT); /* root may ask */
+    close(fd);
+}
+END_TEST
+
 START_TEST(a_controller_that_hangs_is_described)
 {
     struct world w = {0};
@@ -531,6 +555,7 @@ int main(void)
     tcase_add_test(tc, a_taken_name_gets_the_process_id);
     tcase_add_loop_test(tc, names, 0, EK_ARRAY_SIZE(name_rows));
     tcase_add_test(tc, nobody_listens);
+    tcase_add_test(tc, another_users_socket_is_not_believed);
     tcase_add_test(tc, a_controller_that_hangs_is_described);
     tcase_add_loop_test(tc, client_errors, 0, EK_ARRAY_SIZE(client_rows));
     suite_add_tcase(suite, tc);
