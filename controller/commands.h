@@ -30,6 +30,7 @@ struct ek_cluster_options {
     const char *kubeconfig;
     const char *context;
 };
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member take none. */
 #define EK_CLUSTER_FLAGS(holder, member)                                                           \
     {.name = "kubeconfig",                                                                         \
      .type = EK_FLAG_STRING,                                                                       \
@@ -40,6 +41,7 @@ struct ek_cluster_options {
         .name = "context", .type = EK_FLAG_STRING, .offset = offsetof(holder, member.context),     \
         .help = "Use the kubeconfig context to use"                                                \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Parses a command's flags into options and calls body, or prints help or the error. */
 int ek_command_run(const struct ek_command *command, int argc, char **argv, void *options,

@@ -16,7 +16,7 @@ foreach(source ${unit_tests})
   add_test(NAME unit/${name} COMMAND ${name})
   # Check gives each test 4 seconds, which a sanitizer on a busy machine may exceed; CTest's own
   # limit is the one that ends what hangs.
-  set_tests_properties(unit/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 120
+  set_tests_properties(unit/${name} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 300
     ENVIRONMENT CK_TIMEOUT_MULTIPLIER=10)
 endforeach()
 
