@@ -5,10 +5,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "api/time.h"
 #include "controller/check_report.h"
 #include "controller/commands.h"
 #include "controller/skew_watch.h"
 #include "informers/kubeconfig.h"
+#include "reconcilers/skew/policy.h"
 
 #define REPORT_MAX ((size_t)64 << 20)
 #define ARENA_MAX  ((size_t)256 << 20)
@@ -77,7 +79,7 @@ static struct ek_obj *with_next_version(const struct ek_obj *control_plane, cons
     return obj;
 }
 
-/* Judges a view; *ret_targets (may be NULL) is called with the plan before it is released. */
+/* Judges a view, and lets watch (NULL for a recording) ask whom the plan says to ask. */
 static struct ek_obj *judge(const struct options *options, struct ek_skew_view *view,
                             struct ek_skew_watch *watch, int *ret_exit_code)
 {
@@ -118,8 +120,12 @@ static int print_report(const struct options *options, const struct ek_obj *obje
         fputs("evenkeel: the report is too large to be written\n", stderr);
         return EK_EXIT_FAILED;
     }
-    fwrite(ek_buf_str(&out), 1, out.len, stdout);
-    return fflush(stdout) ? EK_EXIT_FAILED : EK_EXIT_OK;
+    bool written = fwrite(ek_buf_str(&out), 1, out.len, stdout) == out.len;
+    if (fflush(stdout) || !written) {
+        perror("evenkeel: the report could not be written");
+        return EK_EXIT_FAILED;
+    }
+    return EK_EXIT_OK;
 }
 
 static int check_recording(const struct options *options)
@@ -262,6 +268,28 @@ static int check(void *options, char **args, int n_args)
     return *o->from ? check_recording(o) : check_cluster(o);
 }
 
+static int check_version(const char *value, struct ek_err *err)
+{
+    if (ek_policy_usable(ek_minor_parse(value)).known)
+        return 0;
+    return ek_err_set(err, EK_E_INVAL, "%s is not a version such as \"1.37\"", value);
+}
+
+static int check_positive(const char *value, struct ek_err *err)
+{
+    int64_t ms;
+
+    /* What is no duration at all is told by the parser. */
+    if (ek_duration_parse(value, &ms) != 0 || ms > 0)
+        return 0;
+    return ek_err_set(err, EK_E_INVAL, "%s is not above zero", value);
+}
+
+static int check_folder(const char *value, struct ek_err *err)
+{
+    return *value ? 0 : ek_err_set(err, EK_E_INVAL, "the folder's name is empty");
+}
+
 static const struct ek_flag flags[] = {
     EK_CLUSTER_FLAGS(struct options, cluster),
     {.name = "output",
@@ -274,16 +302,19 @@ static const struct ek_flag flags[] = {
     {.name = "from",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct options, from),
-     .help = "Read a recording in `DIR` instead of a cluster"},
+     .help = "Read a recording in `DIR` instead of a cluster",
+     .check = check_folder},
     {.name = "next-version",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct options, next_version),
-     .help = "Judge NextVersionSafe for this `version` (\"1.37\") instead of spec.nextVersion"},
+     .help = "Judge NextVersionSafe for this `version` (\"1.37\") instead of spec.nextVersion",
+     .check = check_version},
     {.name = "timeout",
      .type = EK_FLAG_DURATION,
      .offset = offsetof(struct options, timeout_ms),
      .initial = "30s",
-     .help = "How long to wait for answers"},
+     .help = "How long to wait for answers",
+     .check = check_positive},
     {.name = "color",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct options, color),

@@ -339,11 +339,11 @@ static void write_people(yyjson_val *status, bool color, struct ek_buf *out)
 {
     yyjson_val *summary = yyjson_obj_get(status, "summary");
     yyjson_val *differences = yyjson_obj_get(status, "differences");
+    int n_violations = (int)yyjson_get_int(yyjson_obj_get(summary, "violations"));
 
-    ek_buf_printf(out, "%s: %s API servers reachable, versions %s, %d violations, %d unknown\n",
+    ek_buf_printf(out, "%s: %s API servers reachable, versions %s, %d violation%s, %d unknown\n",
                   or_dash(str(summary, "verdict")), or_dash(str(summary, "peers")),
-                  or_dash(str(summary, "versions")),
-                  (int)yyjson_get_int(yyjson_obj_get(summary, "violations")),
+                  or_dash(str(summary, "versions")), n_violations, n_violations == 1 ? "" : "s",
                   (int)yyjson_get_int(yyjson_obj_get(summary, "unknown")));
     write_violations(status, out);
     bool assumed = write_peers(status, color, out);
