@@ -403,7 +403,8 @@ const char *ek_skew_watch_failure(const struct ek_skew_watch *watch)
         struct ek_informer_status status;
         ek_informer_status(watch->informers[r], &status);
         if (!is_settled(&status) && *status.last_error && is_lasting(&status))
-            return status.last_error;
+            return status.last_error_code == EK_E_UNAUTHORIZED ? NOT_AUTHENTICATED
+                                                               : status.last_error;
     }
     return NULL;
 }
