@@ -80,6 +80,12 @@ static int64_t seen(const struct ek_peer_fact *peer, yyjson_val *old)
     return ek_time_parse(ek_json_str(old, "lastSeen", NULL));
 }
 
+/* Whom the user's own list named is gone with the entry: nothing went away. */
+static bool was_listed(yyjson_val *old)
+{
+    return same(ek_json_str(old, "addressSource", NULL), "Static");
+}
+
 /* When a departed peer was last seen: as noted when it went, or now if it goes now. */
 static int64_t departed_seen(yyjson_val *old, int64_t now_ms)
 {
@@ -101,7 +107,8 @@ static void add_departed(struct ek_skew_facts *facts, const struct ek_skew_spec 
     {
         int64_t end = departed_seen(old, now_ms) + spec->forget_after_ms;
         if (n == facts->n_peers + EK_SKEW_REMEMBERED_MAX || !ek_json_str(old, "name", NULL) ||
-            still_named(facts, arena, old) || (facts->enumerated && end <= now_ms))
+            was_listed(old) || still_named(facts, arena, old) ||
+            (facts->enumerated && end <= now_ms))
             continue;
         all[n++] = departed(old, facts->enumerated);
         if (facts->enumerated && (*ret_forget_ms == EK_TIME_UNSET || end < *ret_forget_ms))
