@@ -267,13 +267,17 @@ static int connect_error(const struct ek_call *call, CURLcode result, const char
 static int timeout_error(const struct ek_call *call, const char *what, struct ek_err *err)
 {
     char limit[EK_TIME_SIZE] = "its time";
+    int64_t limit_ms = call->request.timeout_ms;
     curl_off_t ready = 0;
 
-    if (call->request.timeout_ms > 0 && call->request.timeout_ms < 1000)
-        snprintf(limit, sizeof limit, "%d ms", (int)call->request.timeout_ms);
-    else if (call->request.timeout_ms > 0)
-        ek_duration_human(call->request.timeout_ms, limit);
     curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &ready);
+    /* Until the connection stands, its own limit counts too. */
+    if (!ready && !call->answer.status && (limit_ms <= 0 || limit_ms > EK_CLIENT_CONNECT_MS))
+        limit_ms = EK_CLIENT_CONNECT_MS;
+    if (limit_ms > 0 && limit_ms < 1000)
+        snprintf(limit, sizeof limit, "%d ms", (int)limit_ms);
+    else if (limit_ms > 0)
+        ek_duration_human(limit_ms, limit);
     if (call->answer.status)
         return ek_err_set(err, EK_E_TIMEOUT, "%s: the answer did not end within %s", what, limit);
     if (ready)
