@@ -172,7 +172,7 @@ static void check_heap(void)
 
 static void strike(void)
 {
-    unsigned n = 1 + soak_pick(&soak.world, 6);
+    unsigned n = 1 + soak_pick(&soak.world, 10);
 
     for (unsigned i = 0; i < n; i++) {
         if (soak_pick(&soak.world, 2)) {

@@ -186,6 +186,8 @@ void soak_world_make(struct soak_world *world, uint64_t seed)
     world->server = ek_apiserver_new(&config, soak_wall());
     ek_apiserver_add_token(world->server, ADMIN, "admin", "system:masters", "*");
     shell.server = world->server;
+    if (getenv("SOAK_AUDIT"))
+        shell.audit = stdout;
     if (ek_apishell_new(&shell, &world->shell, &err))
         give_up("making the API server", &err);
     for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++)
