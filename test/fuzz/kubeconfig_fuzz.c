@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/time.h"
+#include "informers/client-internal.h"
 #include "informers/exec_credential.h"
 #include "informers/kubeconfig.h"
 #include "test/fuzz/fuzz.h"
@@ -20,10 +21,28 @@ static void check_error(int rc, const struct ek_err *err)
         abort();
 }
 
+/* The server's address is either taken apart or refused in one line. */
+static void check_address(const struct ek_client_config *config)
+{
+    struct server_address address = {0};
+    struct ek_err err = {0};
+    int rc = server_address_parse__(config, &address, &err);
+
+    if (rc) {
+        check_error(rc, &err);
+        return;
+    }
+    if (!*address.host || !*address.port || strncmp(address.origin, "http", 4) != 0 ||
+        strpbrk(address.host, " /@?#\r\n"))
+        abort();
+    server_address_done__(&address);
+}
+
 static void check_config(const struct ek_client_config *config)
 {
     struct ek_client_config *copy = ek_client_config_dup(config);
 
+    check_address(config);
     if (!copy->server || !copy->context || copy->warnings.n > EK_KUBECONFIG_WARNINGS_MAX)
         abort();
     for (size_t i = 0; i < copy->warnings.n; i++)
