@@ -28,6 +28,7 @@ struct ek_http {
     size_t n_transfers;
     size_t n_handles;  /* uv handles not yet closed */
     unsigned n_driven; /* drive() frames on the stack */
+    bool timing;       /* inside on_timer */
     bool retired, closing;
 };
 
@@ -84,7 +85,11 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 static void on_timer(uv_timer_t *timer)
 {
-    drive(timer->data, CURL_SOCKET_TIMEOUT, 0);
+    struct ek_http *http = timer->data;
+
+    http->timing = true;
+    drive(http, CURL_SOCKET_TIMEOUT, 0);
+    http->timing = false;
 }
 
 static void handle_closed(struct ek_http *http)
@@ -159,6 +164,10 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
     (void)multi;
     if (http->closing || timeout_ms < 0)
         uv_timer_stop(&http->timer);
+    else if (timeout_ms == 0 && http->timing)
+        /* libuv runs timers until none is due: one of 0 that is set in its own callback, as libcurl
+         * does while a fast stream goes on, would leave nobody else a turn. */
+        uv_timer_start(&http->timer, on_timer, 1, 0);
     else
         uv_timer_start(&http->timer, on_timer, (uint64_t)timeout_ms, 0);
     return 0;
