@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include "controller/apply.h"
 #include "reconcilers/skew/metrics.h"
@@ -10,8 +11,17 @@
 /* The one key: there is one ControlPlane. */
 #define KEY "cluster"
 
-/* Bursts of changes (a probe round of many peers, a list of nodes) make one plan. */
-#define SETTLE_MS 50
+/* What changes in one turn of the loop or nearly so (the nodes of a list) makes one plan. */
+#define SETTLE_MS 5
+
+/* Changes without end make one plan each PACE_MS; in a cluster so big that a plan takes long, the
+ * next one waits for PACE_SHARE times its CPU time. */
+#define PACE_MS     25
+#define PACE_SHARE  3
+#define PACE_MAX_MS 1000
+
+/* Before the second plan, whose object must have come back through the informer. */
+#define CREATED_MS 50
 
 #define METRICS_GROUP "skew"
 
@@ -29,6 +39,7 @@ struct ek_skew_controller {
     struct ek_reconcile *run;         /* whose apply it is */
     struct ek_skew_plan plan;         /* of that run; owns its document */
     struct ek_skew_snapshot snapshot; /* likewise */
+    uint64_t next_plan_ms;            /* uv_now before which changes wait, see PACE_MS */
     int n_closing;
     void (*on_closed)(void *ctx);
     void *closed_ctx;
@@ -44,8 +55,11 @@ static int64_t wall_clock(void)
 static void on_change(void *ctx)
 {
     struct ek_skew_controller *c = ctx;
-    if (c->runner)
-        ek_runner_add_after(c->runner, KEY, 0, SETTLE_MS);
+    if (!c->runner)
+        return;
+    uint64_t now = uv_now(c->config.loop);
+    uint64_t due = c->next_plan_ms > now + SETTLE_MS ? c->next_plan_ms : now + SETTLE_MS;
+    ek_runner_add_after(c->runner, KEY, 0, (int64_t)(due - now));
 }
 
 static void forget_written(struct ek_skew_controller *c)
@@ -155,7 +169,7 @@ static void on_created(void *ctx, const struct ek_obj *object, const struct ek_e
         if (object)
             take_written(c, object);
         /* The status belongs to a plan that knows the object. */
-        c->plan.requeue_after_ms = SETTLE_MS;
+        c->plan.requeue_after_ms = CREATED_MS;
         finish(c, NULL);
         return;
     }
@@ -199,17 +213,42 @@ static void finish_unreadable(struct ek_skew_controller *c)
     finish(c, &err);
 }
 
+/* Not wall time: what others take from us says nothing about a plan. */
+static int64_t cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+/* Sets when the next change may be planned for, by how long this plan took. */
+static void pace(struct ek_skew_controller *c, int64_t begun_ns)
+{
+    uint64_t gap_ms = (uint64_t)(cpu_ns() - begun_ns) * PACE_SHARE / 1000000;
+
+    gap_ms = gap_ms < PACE_MS ? PACE_MS : gap_ms > PACE_MAX_MS ? PACE_MAX_MS : gap_ms;
+    c->next_plan_ms = uv_now(c->config.loop) + gap_ms;
+}
+
+static void make_plan(struct ek_skew_controller *c)
+{
+    int64_t begun_ns = cpu_ns();
+
+    ek_skew_watch_snapshot(c->watch, &c->snapshot);
+    use_written(c, &c->snapshot.view);
+    ek_skew_plan_make(&c->snapshot.view, ek_reconcile_arena(c->run), &c->plan);
+    ek_skew_watch_set_targets(c->watch, &c->plan, true);
+    export_metrics(c);
+    pace(c, begun_ns);
+}
+
 static void reconcile(void *ctx, const char *key, struct ek_reconcile *run)
 {
     struct ek_skew_controller *c = ctx;
 
     (void)key;
     c->run = run;
-    ek_skew_watch_snapshot(c->watch, &c->snapshot);
-    use_written(c, &c->snapshot.view);
-    ek_skew_plan_make(&c->snapshot.view, ek_reconcile_arena(run), &c->plan);
-    ek_skew_watch_set_targets(c->watch, &c->plan, true);
-    export_metrics(c);
+    make_plan(c);
     if (!c->config.may_write(c->config.ctx))
         finish(c, NULL);
     else if (c->snapshot.view.control_plane_why)
