@@ -19,8 +19,12 @@ struct bench_options {
 int bench_sync_leases(const struct bench_options *options);
 int bench_sync_nodes(const struct bench_options *options);
 int bench_judge(const struct bench_options *options);
+int bench_start(const struct bench_options *options);
+int bench_idle(const struct bench_options *options);
+int bench_load(const struct bench_options *options);
 
-int bench_sync_main(const char *const *args);  /* url, resource, mode */
-int bench_floor_main(const char *const *args); /* likewise */
+int bench_sync_main(const char *const *args);    /* url, resource, mode */
+int bench_floor_main(const char *const *args);   /* likewise */
+int bench_trivial_main(const char *const *args); /* url */
 
 #endif

@@ -135,3 +135,10 @@ void bench_corpus_init(struct bench_corpus *corpus, const struct ek_resource *re
     if (corpus->items.failed || corpus->stream.failed)
         bench_fail("no memory for %zu objects", n);
 }
+
+void bench_corpus_done(struct bench_corpus *corpus)
+{
+    ek_buf_done(&corpus->items);
+    ek_buf_done(&corpus->stream);
+    ek_free(corpus->offsets);
+}

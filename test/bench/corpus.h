@@ -28,6 +28,7 @@ struct bench_corpus {
 
 /* Makes n objects from the recorded ones. Exits with 77 when there is no recording. */
 void bench_corpus_init(struct bench_corpus *corpus, const struct ek_resource *resource, size_t n);
+void bench_corpus_done(struct bench_corpus *corpus);
 
 /* Writes what stands before and after the items of a list; next is the continue token or "". */
 void bench_corpus_head(const struct bench_corpus *corpus, const char *next, struct ek_buf *out);

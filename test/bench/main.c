@@ -18,6 +18,9 @@ static const struct {
     {"leases", bench_sync_leases, "first sync of 100,000 Leases against curl and yyjson alone"},
     {"nodes", bench_sync_nodes, "first sync of 20,000 Nodes against curl and yyjson alone"},
     {"judge", bench_judge, "a plan for 5,000 nodes and 7 peers"},
+    {"start", bench_start, "from the start of evenkeel run to its first status"},
+    {"idle", bench_idle, "memory of evenkeel run in a cluster where nothing happens"},
+    {"load", bench_load, "10,000 events a second: CPU, and from a change to its status"},
 };
 
 static const struct {
@@ -27,6 +30,7 @@ static const struct {
     {"--canned", bench_canned_main},
     {"--sync", bench_sync_main},
     {"--floor", bench_floor_main},
+    {"--trivial", bench_trivial_main},
 };
 
 static int usage(void)
