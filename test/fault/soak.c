@@ -49,6 +49,7 @@ struct soak {
     int64_t slowest_ms;
     double worst_requests, worst_turns, worst_lines;
     unsigned bursts;
+    unsigned long single; /* faults before the first burst */
 };
 
 static struct soak soak;
@@ -57,6 +58,12 @@ static size_t heap(void)
 {
     return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
                                                    : mallinfo2().uordblks;
+}
+
+/* Faults that met a request and changes that took place, in bursts. */
+static unsigned long random_faults(void)
+{
+    return soak_world_count(&soak.world) - soak.single;
 }
 
 /* The last lines of the controller's log. */
@@ -74,8 +81,7 @@ _Noreturn static void fail(const char *what)
     show_log();
     printf(
         "FAILED after %lu faults in %u bursts: %s\nrepeat with: ek-soak --seed %llu --faults %lu\n",
-        soak_world_count(&soak.world), soak.bursts, what, (unsigned long long)soak.seed,
-        soak.target);
+        random_faults(), soak.bursts, what, (unsigned long long)soak.seed, soak.target);
     fflush(stdout);
     _exit(1);
 }
@@ -170,29 +176,37 @@ static void check_heap(void)
     }
 }
 
+static void strike_once(void)
+{
+    struct soak_world *world = &soak.world;
+
+    if (soak_pick(world, 2)) {
+        enum ek_fault_kind kind = 1 + soak_pick(world, EK_FAULT_MAX - 1);
+        if (soak.verbose)
+            printf("  fault %s\n", ek_fault_name(kind));
+        soak_fault(world, kind);
+        return;
+    }
+    const struct soak_change *change = &soak_changes[soak_pick(world, (unsigned)soak_n_changes)];
+    if (soak.verbose)
+        printf("  %s\n", change->name);
+    world->n_changes++;
+    change->happen(world);
+}
+
+/* A few faults, some time apart, or many at once. */
 static void strike(void)
 {
-    unsigned n = 1 + soak_pick(&soak.world, 10);
+    bool few = soak_pick(&soak.world, 2);
+    unsigned n = 1 + soak_pick(&soak.world, few ? 5 : 40);
 
     for (unsigned i = 0; i < n; i++) {
-        if (soak_pick(&soak.world, 2)) {
-            enum ek_fault_kind kind = 1 + soak_pick(&soak.world, EK_FAULT_MAX - 1);
-            if (soak.verbose)
-                printf("  fault %s\n", ek_fault_name(kind));
-            soak_fault(&soak.world, kind);
-        } else {
-            const struct soak_change *change =
-                &soak_changes[soak_pick(&soak.world, (unsigned)soak_n_changes)];
-            if (soak.verbose)
-                printf("  %s\n", change->name);
-            soak.world.n_changes++;
-            change->happen(&soak.world);
-        }
-        soak_live(&soak.world.loop, soak_pick(&soak.world, 15000));
+        strike_once();
+        /* Faults meet requests: streams that stand are cut now and then. */
+        if (soak_pick(&soak.world, 4) == 0)
+            ek_apishell_cut(soak.world.shell, NULL);
+        soak_live(&soak.world.loop, soak_pick(&soak.world, few ? 15000 : 3000));
     }
-    /* Faults meet requests: streams that stand are cut now and then. */
-    if (soak_pick(&soak.world, 2))
-        ek_apishell_cut(soak.world.shell, NULL);
     soak_live(&soak.world.loop, soak_pick(&soak.world, 60000));
 }
 
@@ -203,7 +217,7 @@ static void burst(void)
 
     soak.bursts++;
     if (soak.verbose)
-        printf("burst %u, %lu faults so far, t=%llds\n", soak.bursts, soak_world_count(&soak.world),
+        printf("burst %u, %lu faults so far, t=%llds\n", soak.bursts, random_faults(),
                (long long)soak_now() / 1000);
     strike();
     soak_world_lift(&soak.world);
@@ -299,13 +313,16 @@ int main(int argc, char **argv)
     }
     if (soak_rows(&soak.world) > 0)
         fail("single faults");
-    while (soak_world_count(&soak.world) < soak.target)
+    soak.single = soak_world_count(&soak.world);
+    (void)take_lines();
+    while (random_faults() < soak.target)
         burst();
     stop_controller();
-    printf("passed: %lu faults in %u bursts over %lld virtual minutes; slowest healing %lld s; at "
+    printf("passed: %lu random faults in %u bursts over %lld virtual minutes; slowest healing %lld "
+           "s; at "
            "most %.0f requests, %.0f turns and %.0f log lines a minute; heap %zu kB after 20 "
            "bursts, at most %zu kB\n",
-           soak_world_count(&soak.world), soak.bursts, (long long)soak_now() / 60000,
+           random_faults(), soak.bursts, (long long)soak_now() / 60000,
            (long long)soak.slowest_ms / 1000, soak.worst_requests, soak.worst_turns,
            soak.worst_lines, soak.heap_start / 1024, soak.heap_max / 1024);
     soak_world_end(&soak.world);
