@@ -155,6 +155,9 @@ static void on_status_applied(void *ctx, const struct ek_obj *object, const stru
     if (!err) {
         take_written(c, object);
         record_events(c, object);
+    } else if (ek_apply_classify(err) == EK_APPLY_ABSENT) {
+        /* It came and went while the informer saw nothing, which then never tells of its end. */
+        forget_written(c);
     }
     finish(c, err);
 }
