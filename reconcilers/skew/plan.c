@@ -21,11 +21,26 @@
 #define EXIT_VIOLATIONS 2
 #define EXIT_UNKNOWN    3
 
-/* True when the object holds a status that a half-probed view should not replace: after a restart
- * everything would be unknown for a moment, and each condition would flip twice. */
-static bool keep_old_status(const struct ek_skew_report *r)
+/* A new object may wait this long for its first status to be a whole one. */
+#define FIRST_STATUS_MS 10000
+
+static bool is_young(const struct ek_skew_report *r)
 {
-    return !r->view->probing_done && ek_json_get(r->old_status, "conditions", NULL) != NULL;
+    const struct ek_obj *object = r->view->control_plane;
+    int64_t made =
+        object
+            ? ek_time_parse(ek_json_str(ek_obj_root(object), "metadata", "creationTimestamp", NULL))
+            : EK_TIME_UNSET;
+    return made != EK_TIME_UNSET && r->view->now_ms - made < FIRST_STATUS_MS &&
+           made - r->view->now_ms < FIRST_STATUS_MS;
+}
+
+/* True when a half-probed view should not be published: after a restart everything would be
+ * unknown for a moment, and each condition would flip twice. */
+static bool wait_for_probes(const struct ek_skew_report *r)
+{
+    return !r->view->probing_done &&
+           (ek_json_get(r->old_status, "conditions", NULL) != NULL || is_young(r));
 }
 
 static bool differs(const struct ek_skew_plan *plan, yyjson_val *old)
@@ -79,7 +94,7 @@ static void publish(const struct ek_skew_report *r, struct ek_arena *arena,
     plan->status = ek_skew_status(r, arena, plan->doc);
     yyjson_mut_doc_set_root(plan->doc, plan->status);
     plan->create = !r->view->control_plane;
-    if (!keep_old_status(r)) {
+    if (!wait_for_probes(r)) {
         plan->status_changed = differs(plan, r->old_status);
         ek_skew_events(r, arena, &plan->events, &plan->n_events);
     }

@@ -86,6 +86,46 @@ static struct ek_obj *published(const struct ek_skew_plan *plan)
     return object;
 }
 
+/* While the first probes are under way: a new object's first status is worth a short wait, an old
+ * object's status is not replaced by half of one, and nobody waits forever. */
+static const struct {
+    const char *name, *object; /* %s: the view's now */
+    int64_t later_ms;
+    bool publishes;
+} early[] = {
+    {"new object", "{'metadata':{'creationTimestamp':'%s'}}", 1000, false},
+    {"its clock is ahead of ours", "{'metadata':{'creationTimestamp':'%s'}}", -1000, false},
+    {"new object, a peer hangs", "{'metadata':{'creationTimestamp':'%s'}}", 10000, true},
+    {"an object of the user's, never filled", "{'metadata':{}}", 0, true},
+    {"after a restart",
+     "{'metadata':{},'status':{'conditions':[{'type':'Ready','status':'True'}]}}", 0, false},
+};
+
+START_TEST(half_a_view_is_not_published)
+{
+    EK_AUTOPTR(ek_view_fixture, ek_view_fixture_free) *fx = ek_view_fixture_new(NULL);
+    struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
+    struct ek_skew_plan plan;
+    char now[EK_TIME_SIZE], json[256];
+    struct ek_obj *object;
+
+    ek_view_fixture_script(fx, PEER_A "slice 10.0.0.1\n");
+    struct ek_skew_view view = *ek_view_fixture_view(fx);
+    snprintf(json, sizeof json, early[_i].object, ek_time_format(view.now_ms, now));
+    for (char *c = json; *c; c++)
+        *c = (char)(*c == '\'' ? '"' : *c);
+    ck_assert_int_eq(ek_obj_parse(json, strlen(json), &object, NULL), 0);
+    view.control_plane = object;
+    view.probing_done = false;
+    view.now_ms += early[_i].later_ms;
+    ek_skew_plan_make(&view, arena, &plan);
+    ck_assert_msg(plan.status_changed == early[_i].publishes, "%s", early[_i].name);
+    ek_skew_plan_done(&plan);
+    ek_obj_unref(object);
+    ek_arena_free(arena);
+}
+END_TEST
+
 START_TEST(the_same_view_changes_nothing)
 {
     EK_AUTOPTR(ek_view_fixture, ek_view_fixture_free) *fx = ek_view_fixture_new(NULL);
@@ -255,6 +295,7 @@ int main(void)
     TCase *tc = tcase_create("all");
 
     tcase_add_loop_test(tc, plan_row, 0, (int)EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, half_a_view_is_not_published, 0, (int)EK_ARRAY_SIZE(early));
     tcase_add_test(tc, the_same_view_changes_nothing);
     tcase_add_test(tc, recorded_cluster);
     tcase_add_loop_test(tc, large_row, 0, (int)EK_ARRAY_SIZE(sizes));
