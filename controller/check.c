@@ -14,6 +14,7 @@
 
 #define REPORT_MAX ((size_t)64 << 20)
 #define ARENA_MAX  ((size_t)256 << 20)
+#define PAUSE_MS   5
 
 struct options {
     struct ek_cluster_options cluster;
@@ -28,6 +29,7 @@ struct options {
 struct live {
     uv_loop_t loop;
     uv_timer_t deadline;
+    uv_timer_t pause; /* from a change to the look at it */
     struct ek_client *client;
     struct ek_skew_watch *watch;
     struct ek_obj *result; /* the verdict, a reference */
@@ -162,6 +164,7 @@ static void end(struct live *live)
         return;
     live->ended = true;
     uv_close((uv_handle_t *)&live->deadline, NULL);
+    uv_close((uv_handle_t *)&live->pause, NULL);
     ek_skew_watch_close(live->watch, on_stopped, live);
 }
 
@@ -190,13 +193,11 @@ static void on_deadline(uv_timer_t *timer)
     end(live);
 }
 
-static void on_change(void *ctx)
+static void on_pause_end(uv_timer_t *timer)
 {
-    struct live *live = ctx;
+    struct live *live = timer->data;
     const char *failure = ek_skew_watch_failure(live->watch);
 
-    if (live->ended)
-        return;
     if (failure) {
         live->failed = true;
         ek_err_set(&live->err, EK_E_NET, "%s: %s", ek_client_server(live->client), failure);
@@ -211,6 +212,15 @@ static void on_change(void *ctx)
     look(live);
     if (last && ek_skew_watch_is_probed(live->watch))
         end(live);
+}
+
+/* A list of nodes is one change for each of them: one look serves all. */
+static void on_change(void *ctx)
+{
+    struct live *live = ctx;
+
+    if (!live->ended && !uv_is_active((uv_handle_t *)&live->pause))
+        uv_timer_start(&live->pause, on_pause_end, PAUSE_MS, 0);
 }
 
 static void warn_config(const struct ek_client_config *config)
@@ -234,6 +244,8 @@ static int start(struct live *live, const struct options *options)
         return rc;
     live->options = options;
     live->watch = ek_skew_watch_new(&live->loop, live->client, wall_clock, on_change, live);
+    uv_timer_init(&live->loop, &live->pause);
+    live->pause.data = live;
     uv_timer_init(&live->loop, &live->deadline);
     live->deadline.data = live;
     uv_timer_start(&live->deadline, on_deadline, (uint64_t)options->timeout_ms, 0);
