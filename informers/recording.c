@@ -239,7 +239,7 @@ static void get(const struct answers *list, const char *path, const char *accept
 
     *answer = (struct answer){.resp = {.content_type = "", .etag = "", .warning = ""}};
     const char *file = ek_json_str(entry, "file", NULL);
-    if (!file || strstr(file, "..") || *file == '/') {
+    if (!a || !file || strstr(file, "..") || *file == '/') {
         ek_err_set(&answer->err, EK_E_NOENT, "%s: not in the recording", path);
         return;
     }
