@@ -96,22 +96,6 @@ static void reply_big(const struct testserver_request *request, struct testserve
     free(body);
 }
 
-/* As fast as the connection takes it; not for ever, so that a reader who never stops is told. */
-static void reply_flood(const struct testserver_request *request, struct testserver_conn *conn)
-{
-    enum { PIECE = 65536, PIECES = 4000 };
-    char *piece = ek_xalloc(PIECE);
-    char head[100];
-    int n = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
-                     PIECE * PIECES);
-
-    (void)request;
-    testserver_write(conn, head, (size_t)n);
-    for (int i = 0; i < PIECES; i++)
-        testserver_write(conn, piece, PIECE);
-    ek_free(piece);
-}
-
 static void reply_gzip(const struct testserver_request *request, struct testserver_conn *conn)
 {
     char head[128];
@@ -220,7 +204,6 @@ static void serve(void *ctx, const struct testserver_request *request, struct te
         {"/etag", reply_not_modified},
         {"/chunks", reply_chunks},
         {"/big", reply_big},
-        {"/flood", reply_flood},
         {"/gzip", reply_gzip},
         {"/truncated", reply_truncated},
         {"/stall", reply_stall},

@@ -2,6 +2,8 @@
 #include "test/support/testserver.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -227,6 +229,8 @@ static void *accept_all(void *arg)
                 close(fd);
             return NULL;
         }
+        /* Answers are written in pieces; none may wait for an acknowledgement. */
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         struct testserver_conn *conn = calloc(1, sizeof *conn);
         conn->server = server;
         conn->fd = fd;

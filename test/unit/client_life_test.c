@@ -219,62 +219,6 @@ START_TEST(outcomes_may_send_cancel_and_close)
 }
 END_TEST
 
-/* A reader that is slower than its server, with a clock beside it. */
-struct flood {
-    struct ek_call *call;
-    int n_ticks, n_done;
-    volatile unsigned sum;
-};
-
-static int on_flood(void *ctx, const char *data, size_t len)
-{
-    struct flood *flood = ctx;
-
-    for (int round = 0; round < 20; round++)
-        for (size_t i = 0; i < len; i++)
-            flood->sum += (unsigned char)data[i];
-    return 0;
-}
-
-static void on_flood_done(void *ctx, const struct ek_response *resp, const struct ek_err *err)
-{
-    struct flood *flood = ctx;
-    (void)resp;
-    (void)err;
-    flood->n_done = 1;
-}
-
-static void on_tick(uv_timer_t *timer)
-{
-    struct flood *flood = timer->data;
-
-    if (++flood->n_ticks < 3)
-        return;
-    ek_call_cancel(flood->call);
-    uv_close((uv_handle_t *)timer, NULL);
-    flood->n_done++;
-}
-
-/* libcurl's timer of 0 once kept the loop busy as long as there was more to read. */
-START_TEST(a_fast_stream_leaves_others_their_turn)
-{
-    struct clientscene scene;
-    struct flood flood = {0};
-    uv_timer_t timer;
-
-    clientscene_start(&scene);
-    uv_timer_init(&scene.bench.loop, &timer);
-    timer.data = &flood;
-    uv_timer_start(&timer, on_tick, 5, 5);
-    flood.call = ek_client_send(scene.bench.client,
-                                &(struct ek_request){.path = "/flood", .on_data = on_flood},
-                                on_flood_done, &flood);
-    clientbench_run_until(&scene.bench, &flood.n_done);
-    ck_assert_int_eq(flood.n_ticks, 3); /* and not the flood's end */
-    clientscene_stop(&scene);
-}
-END_TEST
-
 START_TEST(cancelling_before_the_start_is_safe)
 {
     struct clientscene scene;
@@ -412,7 +356,6 @@ int main(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, streams_come_in_pieces);
-    tcase_add_test(tcase, a_fast_stream_leaves_others_their_turn);
     tcase_add_test(tcase, an_error_answer_is_not_streamed);
     tcase_add_test(tcase, a_reader_may_end_its_stream);
     tcase_add_test(tcase, cancelling_inside_a_callback_is_safe);

@@ -18,6 +18,21 @@
 
 #define HOUR 3600L
 
+/* As fast as the connection takes it; not for ever, so that a reader who never stops is told. */
+static void reply_flood(struct testserver_conn *conn)
+{
+    enum { PIECE = 65536, PIECES = 1000 };
+    char *piece = ek_xalloc(PIECE);
+    char head[100];
+    int n = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
+                     PIECE * PIECES);
+
+    testserver_write(conn, head, (size_t)n);
+    for (int i = 0; i < PIECES; i++)
+        testserver_write(conn, piece, PIECE);
+    ek_free(piece);
+}
+
 static void serve(void *ctx, const struct testserver_request *request, struct testserver_conn *conn)
 {
     char host[128], body[512];
@@ -25,6 +40,10 @@ static void serve(void *ctx, const struct testserver_request *request, struct te
     (void)ctx;
     if (!strcmp(request->target, "/stall")) {
         testserver_stall(conn);
+        return;
+    }
+    if (!strcmp(request->target, "/flood")) {
+        reply_flood(conn);
         return;
     }
     testserver_header(request, "Host", host, sizeof host);
@@ -495,12 +514,71 @@ START_TEST(a_configuration_that_cannot_work)
 }
 END_TEST
 
+/* A reader that is slower than its server, with a clock beside it. */
+struct flood {
+    struct ek_call *call;
+    int n_ticks, n_done;
+    volatile unsigned sum;
+};
+
+static int on_flood(void *ctx, const char *data, size_t len)
+{
+    struct flood *flood = ctx;
+
+    for (int round = 0; round < 60; round++)
+        for (size_t i = 0; i < len; i++)
+            flood->sum += (unsigned char)data[i];
+    return 0;
+}
+
+static void on_flood_done(void *ctx, const struct ek_response *resp, const struct ek_err *err)
+{
+    struct flood *flood = ctx;
+    (void)resp;
+    (void)err;
+    flood->n_done = 1;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct flood *flood = timer->data;
+
+    if (++flood->n_ticks < 3)
+        return;
+    ek_call_cancel(flood->call);
+    uv_close((uv_handle_t *)timer, NULL);
+    flood->n_done++;
+}
+
+/* As long as TLS had more to read, libcurl's timer of 0 once kept the loop busy. */
+START_TEST(a_fast_stream_leaves_others_their_turn)
+{
+    struct scene scene;
+    struct flood flood = {0};
+    uv_timer_t timer;
+
+    scene_make(&scene, &good_leaf, (struct testserver_options){0});
+    clientbench_start(&scene.bench, scene.config);
+    uv_timer_init(&scene.bench.loop, &timer);
+    timer.data = &flood;
+    uv_timer_start(&timer, on_tick, 5, 5);
+    flood.call = ek_client_send(scene.bench.client,
+                                &(struct ek_request){.path = "/flood", .on_data = on_flood},
+                                on_flood_done, &flood);
+    clientbench_run_until(&scene.bench, &flood.n_done);
+    ck_assert_int_eq(flood.n_ticks, 3); /* and not the flood's end */
+    clientbench_stop(&scene.bench);
+    scene_done(&scene);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("client_tls");
     TCase *tcase = tcase_create("client_tls");
 
     tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, a_fast_stream_leaves_others_their_turn);
     tcase_add_loop_test(tcase, who_is_trusted, 0, (int)EK_ARRAY_SIZE(rows));
     tcase_add_test(tcase, the_certificate_is_told_each_time);
     tcase_add_test(tcase, peers_are_not_mixed_up);
