@@ -175,7 +175,7 @@ static char *tag_of(const char *document)
     EVP_Digest(document, strlen(document), hash, &size, EVP_sha512(), NULL);
     *p++ = '"';
     for (unsigned i = 0; i < size; i++)
-        p += sprintf(p, "%02X", hash[i]);
+        p += snprintf(p, 3, "%02X", hash[i]);
     *p = '"';
     return tag;
 }

@@ -69,9 +69,9 @@ static struct ek_fieldset *child(struct ek_fieldset *set, const char *name)
         return set->children[at];
     if (set->n == set->cap) {
         set->cap = set->cap ? set->cap * 2 : 4;
-        set->children = ek_xrealloc(set->children, set->cap, sizeof(set->children[0]));
+        set->children = ek_xrealloc(set->children, set->cap, sizeof(void *));
     }
-    memmove(&set->children[at + 1], &set->children[at], (set->n - at) * sizeof(set->children[0]));
+    memmove(&set->children[at + 1], &set->children[at], (set->n - at) * sizeof(void *));
     set->n++;
     set->children[at] = ek_fieldset_new();
     set->children[at]->name = ek_xstrdup(name);
@@ -91,7 +91,7 @@ static void remove_at(struct ek_fieldset *set, size_t at)
 {
     ek_fieldset_free(set->children[at]);
     set->n--;
-    memmove(&set->children[at], &set->children[at + 1], (set->n - at) * sizeof(set->children[0]));
+    memmove(&set->children[at], &set->children[at + 1], (set->n - at) * sizeof(void *));
 }
 
 static bool is_hollow(const struct ek_fieldset *set)

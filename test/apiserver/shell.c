@@ -173,7 +173,7 @@ static int serve_certificate(struct ek_listener *listener, bool expired, struct 
     struct ek_apishell *shell = listener->shell;
     int64_t now = ek_shell_wall(shell);
     char *cert = NULL, *key = NULL;
-    struct ssl_ctx_st *context;
+    struct ssl_ctx_st *context = NULL;
     int code =
         ek_pki_sign(shell->pki, ek_apiserver_peer_name(listener->peer),
                     ek_apiserver_peer_address(listener->peer), expired ? now - 2 * DAY_MS : now,

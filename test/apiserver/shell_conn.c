@@ -62,10 +62,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n == UV_EOF && conn->mode == EK_SHELL_HTTP) {
         conn->eof = true;
         ek_http_conn_eof(conn->http, ek_shell_now(conn->listener->shell));
-    } else if (n < 0) {
-        ek_shell_conn_close(conn);
-        return;
-    } else if (ek_tls_session_input(conn->tls, buf->base, (size_t)n) < 0) {
+    } else if (n < 0 || ek_tls_session_input(conn->tls, buf->base, (size_t)n) < 0) {
         ek_shell_conn_close(conn);
         return;
     }

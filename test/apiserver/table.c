@@ -50,7 +50,8 @@ static yyjson_val *step_bracket(yyjson_val *value, const char *inside, size_t le
         }
         return NULL;
     }
-    return *inside >= '0' && *inside <= '9' ? yyjson_arr_get(value, (size_t)atol(inside)) : NULL;
+    return *inside >= '0' && *inside <= '9' ? yyjson_arr_get(value, strtoul(inside, NULL, 10))
+                                            : NULL;
 }
 
 /* Follows a JSONPath of the kind that printer columns use. */

@@ -10,9 +10,9 @@
 #include "api/mem.h"
 #include "test/apiserver/server-internal.h"
 
-#define BOOKMARK_EVERY_MS      (60 * 1000)
+#define BOOKMARK_EVERY_MS      INT64_C(60000)
 #define BOOKMARK_BEFORE_END_MS 2000
-#define TIMEOUT_DEFAULT_MS     (30 * 60 * 1000)
+#define TIMEOUT_DEFAULT_MS     INT64_C(1800000)
 
 struct ek_apiserver_watch {
     struct ek_apiserver *server;
@@ -144,7 +144,7 @@ static void pull_distorted(struct ek_apiserver_watch *watch, struct ek_buf *out)
     while ((value = ek_mvcc_next(&iter, &key)) != NULL) {
         if (!ek_filter_matches(&watch->filter, key, value))
             continue;
-        values = ek_xrealloc(values, n + 1, sizeof(values[0]));
+        values = ek_xrealloc(values, n + 1, sizeof(void *));
         values[n++] = value;
     }
     for (size_t i = 0; i < n; i++) {
