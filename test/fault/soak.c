@@ -45,7 +45,7 @@ struct soak {
     uint64_t seed;
     bool verbose;
     int log_fd; /* what the controller logs */
-    size_t heap_start, heap_max;
+    size_t heap_start, heap_max, heap_end;
     int64_t slowest_ms;
     double worst_requests, worst_turns, worst_lines;
     unsigned bursts;
@@ -161,13 +161,29 @@ static void forget_events(void)
     soak_call(&soak.world, "DELETE", "/apis/events.k8s.io/v1/namespaces/default/events", NULL);
 }
 
-static void check_heap(void)
+/* Streams that stall, and what waits for a peer that hung, keep their memory until they are given
+ * up; so what looks like growth gets that long. */
+static size_t settled_heap(void)
 {
     size_t now = heap();
+
+    for (int i = 0; i < 20 && soak.heap_start && now > soak.heap_start + GROWTH_MAX; i++) {
+        soak_live(&soak.world.loop, 60000);
+        forget_events();
+        (void)take_lines();
+        now = heap();
+    }
+    return now;
+}
+
+static void check_heap(void)
+{
+    size_t now = settled_heap();
 
     if (soak.bursts == 20)
         soak.heap_start = now;
     soak.heap_max = now > soak.heap_max ? now : soak.heap_max;
+    soak.heap_end = now;
     if (soak.heap_start && now > soak.heap_start + GROWTH_MAX) {
         char text[128];
         snprintf(text, sizeof text, "memory does not return: %zu kB after 20 bursts, now %zu kB",
@@ -321,10 +337,10 @@ int main(int argc, char **argv)
     printf("passed: %lu random faults in %u bursts over %lld virtual minutes; slowest healing %lld "
            "s; at "
            "most %.0f requests, %.0f turns and %.0f log lines a minute; heap %zu kB after 20 "
-           "bursts, at most %zu kB\n",
+           "bursts, at most %zu kB, %zu kB in the end\n",
            random_faults(), soak.bursts, (long long)soak_now() / 60000,
            (long long)soak.slowest_ms / 1000, soak.worst_requests, soak.worst_turns,
-           soak.worst_lines, soak.heap_start / 1024, soak.heap_max / 1024);
+           soak.worst_lines, soak.heap_start / 1024, soak.heap_max / 1024, soak.heap_end / 1024);
     soak_world_end(&soak.world);
     return 0;
 }
