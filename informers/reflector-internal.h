@@ -6,8 +6,8 @@
 #ifndef INFORMERS_REFLECTOR_INTERNAL_H
 #define INFORMERS_REFLECTOR_INTERNAL_H
 
-#include "informers/reflector.h"
 #include "informers/gather.h"
+#include "informers/reflector.h"
 #include "informers/store.h"
 
 struct ek_reflector {

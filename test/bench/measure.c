@@ -65,17 +65,21 @@ double bench_proc_kb(pid_t pid, const char *file, const char *name)
 
 double bench_proc_cpu_ms(pid_t pid)
 {
-    char path[64], line[1024] = "";
-    unsigned long user = 0, system = 0;
+    char path[64], line[1024] = "", *p;
+    double ticks = 0;
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *f = fopen(path, "r");
-    if (f && fgets(line, sizeof line, f) && strrchr(line, ')'))
-        sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-               &system);
+    p = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    /* The name's ")" ends field 2; user and system time are fields 14 and 15. */
+    for (int field = 3; p && field <= 15; field++) {
+        p = strchr(p + 1, ' ');
+        if (p && field >= 14)
+            ticks += strtod(p, NULL);
+    }
     if (f)
         fclose(f);
-    return (double)(user + system) * 1e3 / (double)sysconf(_SC_CLK_TCK);
+    return ticks * 1e3 / (double)sysconf(_SC_CLK_TCK);
 }
 
 void bench_begin(struct bench_sample *sample)
