@@ -27,6 +27,8 @@ struct ek_http {
     struct ek_http_hooks hooks;
     size_t n_transfers;
     size_t n_handles;  /* uv handles not yet closed */
+    CURL *nudge;       /* never sent, see wake_waiting */
+    bool connected;    /* a transfer has got a connection since the last look */
     unsigned n_driven; /* drive() frames on the stack */
     bool timing;       /* inside on_timer */
     bool retired, closing;
@@ -51,6 +53,29 @@ static void read_messages(struct ek_http *http)
     }
 }
 
+static int on_connected(void *ctx, char *remote, char *local, int remote_port, int local_port)
+{
+    struct ek_http *http = ctx;
+
+    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    http->connected = true;
+    return CURL_PREREQFUNC_OK;
+}
+
+/* A transfer that would rather share a connection waits until the handshake of one that is being
+ * made tells whether it can (CURLOPT_PIPEWAIT). Up to 7.88 libcurl looked at those that wait after
+ * each handshake; 8.14 does so only when the answer was HTTP/2, and otherwise leaves them until an
+ * exchange on that connection gets on, which with a server that hangs is never. The removal of any
+ * handle makes it look. */
+static void wake_waiting(struct ek_http *http)
+{
+    if (!http->connected)
+        return;
+    http->connected = false;
+    if (http->n_transfers > 1 && !curl_multi_add_handle(http->multi, http->nudge))
+        curl_multi_remove_handle(http->multi, http->nudge);
+}
+
 static void drive(struct ek_http *http, curl_socket_t fd, int events)
 {
     int n_running;
@@ -59,6 +84,7 @@ static void drive(struct ek_http *http, curl_socket_t fd, int events)
     curl_multi_socket_action(http->multi, fd, events, &n_running);
     http->hooks.left(http->hooks.ctx);
     read_messages(http);
+    wake_waiting(http);
     http->n_driven--;
     maybe_close(http);
 }
@@ -183,7 +209,8 @@ struct ek_http *ek_http_new(uv_loop_t *loop, const struct ek_http_hooks *hooks)
     http->timer.data = http;
     http->n_handles = 1;
     http->multi = curl_multi_init();
-    if (!http->multi)
+    http->nudge = curl_easy_init();
+    if (!http->multi || !http->nudge)
         abort();
     curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
     curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
@@ -197,6 +224,8 @@ struct ek_http *ek_http_new(uv_loop_t *loop, const struct ek_http_hooks *hooks)
 
 bool ek_http_add(struct ek_http *http, CURL *easy)
 {
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, http);
     if (http->retired || curl_multi_add_handle(http->multi, easy))
         return false;
     http->n_transfers++;
@@ -215,6 +244,7 @@ static void maybe_close(struct ek_http *http)
     if (!http->retired || http->n_transfers || http->n_driven || http->closing)
         return;
     http->closing = true;
+    curl_easy_cleanup(http->nudge);
     curl_multi_cleanup(http->multi); /* closes connections, which takes their sockets off us */
     uv_close((uv_handle_t *)&http->timer, on_timer_closed);
 }

@@ -226,6 +226,13 @@ static void send_all(int fd, const char *text)
     }
 }
 
+/* With a time limit on the socket a read ends with EINTR on anything that looks like a signal, such
+ * as a completion of the io_uring that newer libuv hands descriptors to the kernel by. */
+static ssize_t receive(int fd, void *buf, size_t size)
+{
+    return TEMP_FAILURE_RETRY(recv(fd, buf, size, 0));
+}
+
 char *http_exchange(int fd, const char *text, size_t limit, size_t *ret_len)
 {
     EK_AUTO(ek_buf) got;
@@ -235,7 +242,7 @@ char *http_exchange(int fd, const char *text, size_t limit, size_t *ret_len)
     send_all(fd, text);
     while (got.len < limit) {
         size_t want = limit - got.len < sizeof piece ? limit - got.len : sizeof piece;
-        ssize_t n = recv(fd, piece, want, 0);
+        ssize_t n = receive(fd, piece, want);
         if (n <= 0)
             break;
         ek_buf_append(&got, piece, (size_t)n);
@@ -252,11 +259,11 @@ char *http_request(int fd, const char *text)
 
     ek_buf_init(&got, 1 << 20);
     send_all(fd, text);
-    while (!strstr(ek_buf_str(&got), "\r\n\r\n") && recv(fd, &c, 1, 0) == 1)
+    while (!strstr(ek_buf_str(&got), "\r\n\r\n") && receive(fd, &c, 1) == 1)
         ek_buf_append(&got, &c, 1);
     const char *length = strcasestr(ek_buf_str(&got), "\r\ncontent-length: ");
     long n = length ? strtol(length + 18, NULL, 10) : 0;
-    for (; n > 0 && recv(fd, &c, 1, 0) == 1; n--)
+    for (; n > 0 && receive(fd, &c, 1) == 1; n--)
         ek_buf_append(&got, &c, 1);
     return ek_buf_steal(&got);
 }

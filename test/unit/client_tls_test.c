@@ -347,7 +347,7 @@ START_TEST(servers_without_tls)
     struct sockaddr_in addr = {.sin_family = AF_INET};
     socklen_t len = sizeof addr;
     const char *name = mutes[_i].name;
-    int listener = socket(AF_INET, SOCK_STREAM, 0), fd = -1;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), fd = -1;
 
     addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, sizeof addr), 0);
