@@ -217,7 +217,7 @@ static uint16_t choose_port(const struct ek_listener *listener)
 static int bind_listener(struct ek_listener *listener, struct ek_err *err)
 {
     const char *address = ek_apiserver_peer_address(listener->peer);
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = {0};
     struct sockaddr_in addr;
     int len = sizeof(bound);
     int code = uv_ip4_addr(address, choose_port(listener), &addr);
