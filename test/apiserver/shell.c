@@ -217,8 +217,7 @@ static uint16_t choose_port(const struct ek_listener *listener)
 static int bind_listener(struct ek_listener *listener, struct ek_err *err)
 {
     const char *address = ek_apiserver_peer_address(listener->peer);
-    struct sockaddr_storage bound = {0};
-    struct sockaddr_in addr;
+    struct sockaddr_in bound = {0}, addr;
     int len = sizeof(bound);
     int code = uv_ip4_addr(address, choose_port(listener), &addr);
 
@@ -235,7 +234,7 @@ static int bind_listener(struct ek_listener *listener, struct ek_err *err)
     if (code < 0)
         return ek_err_set(err, EK_E_IO, "listening on %s:%u: %s", address, choose_port(listener),
                           uv_strerror(code));
-    ek_apiserver_peer_listening(listener->peer, ntohs(((struct sockaddr_in *)&bound)->sin_port));
+    ek_apiserver_peer_listening(listener->peer, ntohs(bound.sin_port));
     return 0;
 }
 
