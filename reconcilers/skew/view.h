@@ -87,7 +87,7 @@ struct ek_skew_plan {
     int64_t requeue_after_ms; /* when time alone will change the outcome, 0 for never */
     int64_t probe_interval_ms;
     int64_t probe_timeout_ms; /* for each question */
-    int exit_code; /* for `evenkeel check`: 0 supported, 2 violations, 3 unknown only */
+    int exit_code;            /* for `evenkeel check`: 0 supported, 2 violations, 3 unknown only */
 };
 
 /* Makes the plan for view; everything in ret_plan is borrowed from arena but doc, which

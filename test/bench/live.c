@@ -4,6 +4,7 @@
 #include "test/bench/bench.h"
 
 #include <curl/curl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,8 @@
 #define CHANGES_MAX    2000
 #define CHANGE_GAP_MS  61 /* between a status and the next change; not a multiple of anything */
 #define LOAD_TICK_MS   1
-#define BATCH          12     /* events in a turn of the loop */
-#define FLOOR_PATIENCE 500000 /* us */
+#define BATCH          12  /* events in a turn of the loop */
+#define FLOOR_PATIENCE 500 /* ms */
 
 /* ---- start to first status ---- */
 
@@ -72,7 +73,7 @@ int bench_trivial_main(const char *const *args)
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, swallow);
     curl_easy_perform(easy);
-    usleep(FLOOR_PATIENCE);
+    poll(NULL, 0, FLOOR_PATIENCE);
     struct bench_sample sample;
     bench_begin(&sample);
     bench_end(&sample);
@@ -91,7 +92,7 @@ static struct bench_sample measure_trivial(struct bench_world *world)
     int out;
 
     (void)bench_spawn(argv, &out);
-    bench_world_run(world, FLOOR_PATIENCE / 1000.0);
+    bench_world_run(world, FLOOR_PATIENCE);
     bench_read(out, &sample, sizeof sample);
     close(out);
     return sample;

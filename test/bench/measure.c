@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/bench/measure.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,7 +172,7 @@ void bench_stop(pid_t pid)
     while (waitpid(pid, &status, WNOHANG) == 0) {
         if (bench_now_ms() > until)
             kill(pid, SIGKILL);
-        usleep(10000);
+        poll(NULL, 0, 10);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,7 +295,7 @@ void soak_live(uv_loop_t *own, int64_t ms)
         if (turn(own))
             continue;
         if (n_working > 0) {
-            usleep(20);
+            sched_yield(); /* the pool of threads works */
             continue;
         }
         int64_t next = next_event(own, end_ns);
