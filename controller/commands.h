@@ -39,7 +39,7 @@ struct ek_cluster_options {
              "~/.kube/config are tried in this order"},                                            \
     {                                                                                              \
         .name = "context", .type = EK_FLAG_STRING, .offset = offsetof(holder, member.context),     \
-        .help = "Use the kubeconfig context to use"                                                \
+        .help = "Name of the kubeconfig `context` to use"                                          \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 

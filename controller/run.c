@@ -240,7 +240,14 @@ static int check_election(void *ctx, struct ek_err *err)
 static int check_ready(void *ctx, struct ek_err *err)
 {
     struct process *p = ctx;
-    return ek_manager_check_ready(p->manager, err);
+    struct ek_err local = {0};
+    const char *failure = ek_skew_watch_failure(ek_skew_controller_watch(p->skew));
+
+    int rc = ek_manager_check_ready(p->manager, &local);
+    if (!rc)
+        return 0;
+    return ek_err_set(err, rc, "%s%s%s", local.message, failure ? ": " : "",
+                      failure ? failure : "");
 }
 
 /* --- events ------------------------------------------------------------------------------- */
@@ -248,6 +255,12 @@ static int check_ready(void *ctx, struct ek_err *err)
 static void on_event_lost(void *ctx, enum ek_event_loss why, const struct ek_err *err)
 {
     struct process *p = ctx;
+
+    /* Too many about one object: what the limit is for, and no error. */
+    if (why == EK_EVENT_LOST_BUDGET) {
+        ek_log_debug(p->log, "Event not recorded", EK_S("why", ek_event_loss_name(why)));
+        return;
+    }
     ek_log_error_limited(p->log, err, 5, 60000, "Event not recorded",
                          EK_S("why", ek_event_loss_name(why)));
 }
