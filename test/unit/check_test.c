@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `evenkeel check` as its users meet it: arguments in, an exit code and two streams out. */
 #include <check.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/buf.h"
@@ -63,19 +65,30 @@ static void put_file(const char *name, const char *text)
 
 static void set_up(void)
 {
+    static const char *const folders[] = {"peers", "peers/cp-a", "components", "components/kcm",
+                                          "components/sched"};
+
     snprintf(folder, sizeof folder, "/tmp/check_test.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    EK_AUTOFREE char *make = ek_xasprintf(
-        "mkdir -p %s/peers/cp-a %s/components/kcm %s/components/sched", folder, folder, folder);
-    ck_assert_int_eq(system(make), 0);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(folders); i++) {
+        EK_AUTOFREE char *path = ek_xasprintf("%s/%s", folder, folders[i]);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+    }
     for (size_t i = 0; i < EK_ARRAY_SIZE(healthy); i++)
         put_file(healthy[i].name, healthy[i].text);
 }
 
+static int erase(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
 static void tear_down(void)
 {
-    EK_AUTOFREE char *erase = ek_xasprintf("rm -rf %s", folder);
-    ck_assert_int_eq(system(erase), 0);
+    nftw(folder, erase, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 #define KUBELET(version)                                                                           \
