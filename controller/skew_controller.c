@@ -252,13 +252,12 @@ static void reconcile(void *ctx, const char *key, struct ek_reconcile *run)
     (void)key;
     c->run = run;
     make_plan(c);
-    if (!c->config.may_write(c->config.ctx))
-        finish(c, NULL);
-    else if (c->snapshot.view.control_plane_why)
+    bool writes = c->config.may_write(c->config.ctx);
+    if (writes && c->snapshot.view.control_plane_why)
         finish_unreadable(c);
-    else if (c->plan.create)
+    else if (writes && c->plan.create)
         create(c);
-    else if (c->plan.status_changed)
+    else if (writes && c->plan.status_changed)
         apply_status(c);
     else
         finish(c, NULL);

@@ -8,7 +8,7 @@
 
 /* Leaves a server that restarts in place within a lease's hour to the light rounds, which notice
  * a changed /version; OpenAPI and /metrics are re-read this often at least. */
-#define FULL_INTERVAL_MS (5 * 60 * 1000)
+#define FULL_INTERVAL_MS ((int64_t)5 * 60 * 1000)
 
 /* A server only ever says "Unauthorized", whatever the reason. */
 #define NOT_AUTHENTICATED                                                                          \
