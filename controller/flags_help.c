@@ -84,9 +84,7 @@ static void put_tail(struct ek_buf *text, const struct ek_flag *flag)
 {
     ek_buf_puts(text, flag->help);
     for (size_t i = 0; i < EK_ARRAY_SIZE(flag->choices) && flag->choices[i]; i++)
-        ek_buf_printf(text, "%s%s", i ? ", " : " One of: ", flag->choices[i]);
-    if (flag->choices[0])
-        ek_buf_puts(text, ".");
+        ek_buf_printf(text, "%s%s", i ? ", " : ": one of ", flag->choices[i]);
     if (!flag->initial || !*flag->initial || !strcmp(flag->initial, "false"))
         return;
     bool quoted = flag->type == EK_FLAG_STRING;

@@ -24,7 +24,7 @@ static const struct ek_flag common_flags[] = {
      .offset = offsetof(struct options, output),
      .initial = "table",
      .choices = {"table", "json", "yaml"},
-     .help = "How to print the report."},
+     .help = "How to print the report"},
     {.name = "verbose",
      .letter = 'v',
      .type = EK_FLAG_BOOL,
@@ -255,8 +255,8 @@ START_TEST(help)
         ek_buf_str(&out),
         "Report once.\n\nUsage:\n  evenkeel check [flags] [FILE...]\n\n"
         "Flags:\n"
-        "  -o, --output string             How to print the report. One of: table, json,\n"
-        "                                  yaml. (default \"table\")\n"
+        "  -o, --output string             How to print the report: one of table, json,\n"
+        "                                  yaml (default \"table\")\n"
         "  -v, --verbose                   Say more.\n"
         "  -q, --quiet                     Say less.\n"
         "      --metrics-bind-address host:port\n"
