@@ -33,8 +33,12 @@
 #define TURNS_PER_MINUTE    20000
 #define LINES_PER_MINUTE    60
 
-/* What may be kept more after thousands of faults than after the first hundred. */
-#define GROWTH_MAX ((size_t)3 << 20)
+/* What may be kept more after thousands of faults than after the first bursts: the memory of the
+ * Event correlator, three tables of at most 4096 entries (client-go's bounds), and some room. */
+#define GROWTH_MAX ((size_t)8 << 20)
+
+/* The server keeps each definition that was ever installed: that is not the controller's. */
+#define DEFINITION_SIZE ((size_t)72500)
 
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
@@ -56,8 +60,11 @@ static struct soak soak;
 
 static size_t heap(void)
 {
-    return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
-                                                   : mallinfo2().uordblks;
+    size_t all = __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
+                                                         : mallinfo2().uordblks;
+    size_t kept = soak.world.n_definitions * DEFINITION_SIZE;
+
+    return all > kept ? all - kept : 0;
 }
 
 /* Faults that met a request and changes that took place, in bursts. */
@@ -245,7 +252,7 @@ static void burst(void)
         fail("the status does not become the truth");
     }
     if (soak.verbose)
-        printf("  healed in %lld ms\n", (long long)took);
+        printf("  healed in %lld ms, %zu kB\n", (long long)took, heap() / 1024);
     soak.slowest_ms = took > soak.slowest_ms ? took : soak.slowest_ms;
     check_rates(&before);
     forget_events();

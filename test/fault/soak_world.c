@@ -85,6 +85,7 @@ static void install_crd(struct soak_world *world)
     if (status != 201)
         give_up("the CustomResourceDefinition is refused", NULL);
     world->crd = true;
+    world->n_definitions++;
 }
 
 static void put_token(struct soak_world *world)
@@ -175,7 +176,7 @@ void soak_world_make(struct soak_world *world, uint64_t seed)
 {
     static const char *const names[][2] = {
         {"cp-a", "10.99.0.11"}, {"cp-b", "10.99.0.12"}, {"cp-c", "10.99.0.13"}};
-    const struct ek_apiserver_config config = {.window = 400, .seed = seed};
+    const struct ek_apiserver_config config = {.window = 40, .seed = seed};
     struct ek_apishell_config shell = {.loop = &world->loop, .seed = seed};
     struct ek_err err = {0};
 

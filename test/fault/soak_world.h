@@ -33,7 +33,8 @@ struct soak_world {
     struct soak_peer peers[SOAK_PEERS_MAX];
     bool nodes[SOAK_NODES_MAX]; /* which exist */
     bool crd;
-    unsigned token; /* the number of the one that is valid */
+    unsigned n_definitions; /* times that it was installed */
+    unsigned token;         /* the number of the one that is valid */
     struct ek_rand random;
     char dir[TESTDIR_SIZE];
     char *kubeconfig; /* the controller's */
