@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `evenkeel check`: the skew reconciler's verdict once, from a cluster or from a recording. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -111,7 +112,7 @@ static int print_report(const struct options *options, const struct ek_obj *obje
     } formats[] = {{"table", EK_REPORT_TABLE}, {"json", EK_REPORT_JSON}, {"yaml", EK_REPORT_YAML}};
     enum ek_report_format format = EK_REPORT_TABLE;
     bool color = !strcmp(options->color, "always") ||
-                 (!strcmp(options->color, "auto") && isatty(STDOUT_FILENO));
+                 (!strcmp(options->color, "auto") && isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
     EK_AUTO(ek_buf) out;
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(formats); i++)

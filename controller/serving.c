@@ -111,6 +111,13 @@ static void guard_metrics(struct ek_serving *s)
     s->metrics_routes[0] = ek_metrics_auth_route(s->auth, &open);
 }
 
+static void close_servers(struct ek_serving *s, void (*on_closed)(void *ctx))
+{
+    ek_http_server_close(s->health_server, GRACE_MS, on_closed, s);
+    ek_http_server_close(s->metrics_server, GRACE_MS, on_closed, s);
+    ek_cert_watcher_close(s->watcher, on_closed, s);
+}
+
 static int start_serving(void *ctx, struct ek_err *err)
 {
     struct ek_serving *s = ctx;
@@ -129,7 +136,11 @@ static int start_serving(void *ctx, struct ek_err *err)
     s->metrics_server =
         make_server(s, "metrics", o->metrics_address, s->metrics_routes, 1, s->identity);
     rc = ek_http_server_start(s->health_server, err);
-    return rc ? rc : ek_http_server_start(s->metrics_server, err);
+    if (!rc)
+        rc = ek_http_server_start(s->metrics_server, err);
+    if (rc) /* what could not start will not be stopped either */
+        close_servers(s, NULL);
+    return rc;
 }
 
 static void on_part_stopped(void *ctx)
@@ -149,9 +160,7 @@ static void stop_serving(void *ctx, void (*stopped)(void *token), void *token)
     s->stopped = stopped;
     s->token = token;
     s->n_stopping = 3;
-    ek_http_server_close(s->health_server, GRACE_MS, on_part_stopped, s);
-    ek_http_server_close(s->metrics_server, GRACE_MS, on_part_stopped, s);
-    ek_cert_watcher_close(s->watcher, on_part_stopped, s);
+    close_servers(s, on_part_stopped);
 }
 
 void ek_serving_runnable(struct ek_serving *serving, struct ek_runnable *ret_runnable)

@@ -241,6 +241,8 @@ void ek_standard_metrics_leader(struct ek_standard_metrics *standard, const char
                                 bool is_leader)
 {
     ek_metric_set(ek_metric_with(standard->leader_status, name, NULL), is_leader ? 1 : 0);
+    /* Present at 0 from the start, so that rates work. */
+    ek_metric_with(standard->leader_slowpath, name, NULL);
 }
 
 void ek_standard_metrics_slowpath(struct ek_standard_metrics *standard, const char *name)

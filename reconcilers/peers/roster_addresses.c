@@ -92,13 +92,28 @@ static void append(struct roster *r, const char *text, const char *ip, enum rost
     };
 }
 
+/* The user's own list may name loopback (a controller beside its API server), but not link-local
+ * addresses: who may edit a ControlPlane is not thereby one who may reach metadata services. */
+static bool may_be_listed(const char *ip)
+{
+    return ek_address_is_routable(ip) || !strncmp(ip, "127.", 4) || !strcmp(ip, "::1");
+}
+
 static void read_static(struct roster *r)
 {
     char text[EK_ADDRESS_SIZE], ip[EK_ADDRESS_SIZE];
 
-    for (size_t i = 0; i < r->in->n_endpoints; i++)
-        if (ek_address_parse(r->in->endpoints[i], text, ip))
+    for (size_t i = 0; i < r->in->n_endpoints; i++) {
+        if (!ek_address_parse(r->in->endpoints[i], text, ip))
+            continue;
+        if (may_be_listed(ip))
             append(r, text, ip, ROSTER_STATIC, false, "");
+        else
+            ek_notes_add(r->notes,
+                         "spec.peers.endpoints: %s is not called: link-local, multicast and "
+                         "unspecified addresses never are",
+                         text);
+    }
 }
 
 /* The port named https, or the only one; 0 when there is no such port. */

@@ -283,6 +283,13 @@ static const struct {
      "127.0.0.1:6443 127.0.0.1:6443 Static -\n"
      "cp-a 10.0.0.1:6443 Static Annotation lease ready\n",
      ""},
+    {"not even the static list names link-local addresses",
+     "controlplane mode=Static endpoints=169.254.169.254:80,[fe80::1]:443,10.0.0.1:6443",
+     "10.0.0.1:6443 10.0.0.1:6443 Static -\n",
+     "spec.peers.endpoints: 169.254.169.254:80 is not called: link-local, multicast and "
+     "unspecified addresses never are\n"
+     "spec.peers.endpoints: [fe80::1]:443 is not called: link-local, multicast and unspecified "
+     "addresses never are\n"},
     {"nothing may be read",
      "deny leases forbidden: list leases\ndeny endpoint_slices forbidden: list endpointslices",
      "not enumerated: neither EndpointSlices (forbidden: list endpointslices) nor Leases "
