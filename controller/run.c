@@ -11,6 +11,7 @@
 #include "controller/run_options.h"
 #include "controller/serving.h"
 #include "controller/skew_controller.h"
+#include "controller/uuid.h"
 #include "informers/kubeconfig.h"
 
 /* How overdue the lease may be before /healthz fails (controller-runtime's adaptor). */
@@ -46,7 +47,8 @@ static void on_rest(void *ctx, const char *method, const char *code, const char 
                     double seconds)
 {
     struct process *p = ctx;
-    ek_standard_metrics_rest(&p->standard, method, code, host, seconds);
+    (void)seconds;
+    ek_standard_metrics_rest(&p->standard, method, code, host);
 }
 
 /* --- the runner's observer ---------------------------------------------------------------- */
@@ -213,7 +215,7 @@ static int make_election(struct process *p, struct ek_err *err)
         .settings = {.duration_ms = p->options->lease_duration_ms,
                      .deadline_ms = p->options->renew_deadline_ms,
                      .retry_ms = p->options->retry_period_ms,
-                     .seed = uv_hrtime() ^ (uint64_t)getpid()},
+                     .seed = ek_uuid_seed()},
         .observer = {.started = on_leading,
                      .stopped = on_left,
                      .new_leader = on_new_leader,

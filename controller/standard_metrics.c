@@ -129,19 +129,6 @@ void ek_standard_metrics_init(struct ek_standard_metrics *standard, struct ek_me
                                            "Times that a serving certificate was unusable.");
 }
 
-void ek_standard_metrics_rest_duration(struct ek_standard_metrics *standard,
-                                       struct ek_metrics *metrics)
-{
-    standard->rest_duration = ek_metrics_register(
-        metrics, &(struct ek_metric_desc){.name = "rest_client_request_duration_seconds",
-                                          .help = "Duration of HTTP requests to API servers.",
-                                          .type = EK_METRIC_HISTOGRAM,
-                                          .labels = {"verb", "host"},
-                                          .max_series = 200,
-                                          .buckets = duration_buckets,
-                                          .n_buckets = EK_ARRAY_SIZE(duration_buckets)});
-}
-
 void ek_controller_metrics_init(struct ek_controller_metrics *controller,
                                 struct ek_standard_metrics *standard, const char *name,
                                 unsigned workers)
@@ -230,11 +217,9 @@ void ek_queue_metrics_unfinished(struct ek_queue_metrics *queue, double sum_seco
 }
 
 void ek_standard_metrics_rest(struct ek_standard_metrics *standard, const char *method,
-                              const char *code, const char *host, double seconds)
+                              const char *code, const char *host)
 {
     ek_metric_add(ek_metric_with(standard->rest_requests, code, method, host, NULL), 1);
-    if (standard->rest_duration)
-        ek_metric_observe(ek_metric_with(standard->rest_duration, method, host, NULL), seconds);
 }
 
 void ek_standard_metrics_leader(struct ek_standard_metrics *standard, const char *name,

@@ -20,7 +20,6 @@ struct ek_standard_metrics {
     struct ek_metric_family *queue_depth, *queue_adds, *queue_latency, *queue_work,
         *queue_unfinished, *queue_longest, *queue_retries;
     struct ek_metric_family *rest_requests;
-    struct ek_metric_family *rest_duration; /* NULL until ek_standard_metrics_rest_duration */
     struct ek_metric_family *leader_status, *leader_slowpath;
     struct ek_metric_family *informer_queued, *informer_latency, *informer_version;
     struct ek_metric_family *webhook_latency, *webhook_requests, *webhook_in_flight;
@@ -29,10 +28,6 @@ struct ek_standard_metrics {
 
 /* Registers all families. */
 void ek_standard_metrics_init(struct ek_standard_metrics *standard, struct ek_metrics *metrics);
-
-/* Switches rest_client_request_duration_seconds on, which is opt-in; call it once. */
-void ek_standard_metrics_rest_duration(struct ek_standard_metrics *standard,
-                                       struct ek_metrics *metrics);
 
 /* How a reconcile ended; the label result and the error counters follow from it. */
 enum ek_reconciled {
@@ -80,7 +75,7 @@ void ek_queue_metrics_unfinished(struct ek_queue_metrics *queue, double sum_seco
 
 /* One finished HTTP exchange with an API server: code is the status or "<error>". */
 void ek_standard_metrics_rest(struct ek_standard_metrics *standard, const char *method,
-                              const char *code, const char *host, double seconds);
+                              const char *code, const char *host);
 
 /* Leader election of that name: held by this process or not; a fast update that failed. */
 void ek_standard_metrics_leader(struct ek_standard_metrics *standard, const char *name,

@@ -260,7 +260,7 @@ static void fill_standard(struct ek_standard_metrics *standard)
     ek_queue_metrics_done(&queue, 0.02);
     ek_queue_metrics_retried(&queue);
     ek_queue_metrics_unfinished(&queue, 1.5, 1.25);
-    ek_standard_metrics_rest(standard, "GET", "200", "a:6443", 0.01);
+    ek_standard_metrics_rest(standard, "GET", "200", "a:6443");
     ek_standard_metrics_leader(standard, "evenkeel", true);
     ek_standard_metrics_slowpath(standard, "evenkeel");
     ek_informer_metrics_init(&informer, standard, "skew", "", "v1", "nodes");
