@@ -81,13 +81,17 @@ static void on_control_plane(void *ctx, enum ek_store_change change, const struc
 
 static void use_written(struct ek_skew_controller *c, struct ek_skew_view *view)
 {
+    const struct ek_resource *resource;
     int order = 1;
 
     if (!c->written)
         return;
-    if (view->control_plane &&
-        ek_resource_version_compare(ek_obj_resource_version(c->written),
-                                    ek_obj_resource_version(view->control_plane), &order))
+    struct ek_store *store = ek_informer_store(ek_skew_watch_informer(c->watch, 0, &resource));
+    if (!view->control_plane && ek_store_has_reached(store, ek_obj_resource_version(c->written)))
+        order = 0; /* it came and went while the informer saw neither */
+    else if (view->control_plane &&
+             ek_resource_version_compare(ek_obj_resource_version(c->written),
+                                         ek_obj_resource_version(view->control_plane), &order))
         order = 0; /* not comparable: what the informer has counts */
     if (order > 0)
         view->control_plane = c->written;
