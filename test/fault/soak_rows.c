@@ -135,7 +135,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"410 in watches",
      {.kind = EK_FAULT_GONE, .watch_only = true},
@@ -147,7 +147,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"reset at once",
      {.kind = EK_FAULT_RESET},
@@ -159,7 +159,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"reset in the body",
      {.kind = EK_FAULT_RESET, .bytes = 300},
@@ -171,7 +171,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"a chunk cut short",
      {.kind = EK_FAULT_TRUNCATE, .bytes = 400, .watch_only = true},
@@ -183,7 +183,7 @@ static const struct row {
      4,
      false,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"429 with Retry-After",
      {.kind = EK_FAULT_THROTTLE, .seconds = 7},
@@ -195,7 +195,7 @@ static const struct row {
      8,
      false,
      7000,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"429 without",
      {.kind = EK_FAULT_THROTTLE, .seconds = 0},
@@ -207,7 +207,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"a list that stalls",
      {.kind = EK_FAULT_STALL, .bytes = 100},
@@ -255,7 +255,7 @@ static const struct row {
      3,
      false,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"initial events twice",
      {.kind = EK_FAULT_DUPLICATE, .watch_only = true},
@@ -291,7 +291,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      360000},
     {"garbage for streams",
      {.kind = EK_FAULT_GARBAGE},
@@ -303,7 +303,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      360000},
     {"401",
      {.kind = EK_FAULT_UNAUTHORIZED},
@@ -315,7 +315,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"403",
      {.kind = EK_FAULT_FORBIDDEN},
@@ -327,7 +327,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"500",
      {.kind = EK_FAULT_BROKEN},
@@ -339,7 +339,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"500 for streams",
      {.kind = EK_FAULT_BROKEN},
@@ -351,7 +351,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"the server is down",
      {.kind = EK_FAULT_NONE},
@@ -363,7 +363,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"the server hangs",
      {.kind = EK_FAULT_NONE},
@@ -387,7 +387,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
     {"a revoked token",
      {.kind = EK_FAULT_NONE},
@@ -399,7 +399,7 @@ static const struct row {
      7,
      true,
      0,
-     61000,
+     121000, /* a back-off of a minute at most, then a bookmark within a minute */
      120000},
 };
 
