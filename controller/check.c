@@ -9,18 +9,17 @@
 #include "api/time.h"
 #include "controller/check_report.h"
 #include "controller/commands.h"
+#include "controller/print.h"
 #include "controller/skew_watch.h"
 #include "informers/kubeconfig.h"
 #include "reconcilers/skew/policy.h"
 
-#define REPORT_MAX ((size_t)64 << 20)
-#define ARENA_MAX  ((size_t)256 << 20)
-#define PAUSE_MS   5
+#define ARENA_MAX ((size_t)256 << 20)
+#define PAUSE_MS  5
 
 struct options {
     struct ek_cluster_options cluster;
-    const char *output;
-    const char *color;
+    struct ek_print_options print;
     const char *from;
     const char *next_version;
     int64_t timeout_ms;
@@ -106,29 +105,7 @@ static struct ek_obj *judge(const struct options *options, struct ek_skew_view *
 
 static int print_report(const struct options *options, const struct ek_obj *object)
 {
-    static const struct {
-        const char *name;
-        enum ek_report_format format;
-    } formats[] = {{"table", EK_REPORT_TABLE}, {"json", EK_REPORT_JSON}, {"yaml", EK_REPORT_YAML}};
-    enum ek_report_format format = EK_REPORT_TABLE;
-    bool color = !strcmp(options->color, "always") ||
-                 (!strcmp(options->color, "auto") && isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-    EK_AUTO(ek_buf) out;
-
-    for (size_t i = 0; i < EK_ARRAY_SIZE(formats); i++)
-        if (!strcmp(formats[i].name, options->output))
-            format = formats[i].format;
-    ek_buf_init(&out, REPORT_MAX);
-    if (ek_check_report(object, format, color, &out)) {
-        fputs("evenkeel: the report is too large to be written\n", stderr);
-        return EK_EXIT_FAILED;
-    }
-    bool written = fwrite(ek_buf_str(&out), 1, out.len, stdout) == out.len;
-    if (fflush(stdout) || !written) {
-        perror("evenkeel: the report could not be written");
-        return EK_EXIT_FAILED;
-    }
-    return EK_EXIT_OK;
+    return ek_print(&options->print, ek_obj_root(object), ek_check_report, NULL);
 }
 
 static int check_recording(const struct options *options)
@@ -305,13 +282,7 @@ static int check_folder(const char *value, struct ek_err *err)
 
 static const struct ek_flag flags[] = {
     EK_CLUSTER_FLAGS(struct options, cluster),
-    {.name = "output",
-     .letter = 'o',
-     .type = EK_FLAG_STRING,
-     .offset = offsetof(struct options, output),
-     .initial = "table",
-     .choices = {"table", "json", "yaml"},
-     .help = "`format` of the report"},
+    EK_PRINT_FLAGS(struct options, print),
     {.name = "from",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct options, from),
@@ -328,12 +299,6 @@ static const struct ek_flag flags[] = {
      .initial = "30s",
      .help = "How long to wait for answers",
      .check = check_positive},
-    {.name = "color",
-     .type = EK_FLAG_STRING,
-     .offset = offsetof(struct options, color),
-     .initial = "auto",
-     .choices = {"auto", "always", "never"},
-     .help = "When to colour the table; auto means on a terminal"},
 };
 static const struct ek_flag_group group = {"Flags", flags, EK_ARRAY_SIZE(flags)};
 static const struct ek_flag_group *const groups[] = {&group};

@@ -2,76 +2,43 @@
 /* `evenkeel debug`: asks a running controller about itself. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "api/yaml.h"
 #include "controller/commands.h"
 #include "controller/debug_client.h"
 #include "controller/debug_report.h"
 #include "controller/debug_socket.h"
+#include "controller/print.h"
 
 #define REPORT_MAX ((size_t)64 << 20)
 
 struct options {
-    const char *output;
-    const char *color;
+    struct ek_print_options print;
     const char *socket;
     int64_t timeout_ms;
 };
 
-static int write_json(yyjson_val *root, struct ek_buf *out)
-{
-    size_t len;
-    char *json =
-        yyjson_val_write_opts(root, YYJSON_WRITE_PRETTY_TWO_SPACES, &ek_json_xalc, &len, NULL);
+/* What the tables are to show. */
+struct shown {
+    const char *only; /* one of a list by its name; NULL: all */
+    bool overview;
+};
 
-    if (!json)
-        return EK_E_PARSE;
-    ek_buf_append(out, json, len);
-    ek_buf_puts(out, "\n");
-    ek_free(json);
-    return out->failed;
-}
-
-static int write_tables(yyjson_val *root, const char *only, bool overview, bool color,
-                        struct ek_buf *out)
+static int write_tables(void *ctx, yyjson_val *root, bool color, struct ek_buf *out)
 {
+    const struct shown *shown = ctx;
     EK_AUTO(ek_buf) findings, tables;
 
     ek_buf_init(&findings, REPORT_MAX);
     ek_buf_init(&tables, REPORT_MAX);
     size_t n = ek_debug_findings(root, &findings);
-    ek_debug_report(root, only, overview, color, &tables);
+    ek_debug_report(root, shown->only, shown->overview, color, &tables);
     /* Whoever asks for one thing by name wants that; else what is wrong comes first. */
-    if (!only && n > 0)
+    if (!shown->only && n > 0)
         ek_buf_printf(out, "WHAT IS WRONG\n%s\n", ek_buf_str(&findings));
-    else if (overview)
+    else if (shown->overview)
         ek_buf_puts(out, "Nothing is known to be wrong.\n\n");
     ek_buf_append(out, ek_buf_str(&tables), tables.len);
     return findings.failed ? findings.failed : tables.failed ? tables.failed : out->failed;
-}
-
-static int print(const struct options *options, const char *topic, const char *only,
-                 yyjson_val *root)
-{
-    bool color = !strcmp(options->color, "always") ||
-                 (!strcmp(options->color, "auto") && isatty(STDOUT_FILENO));
-    EK_AUTO(ek_buf) out;
-    int rc;
-
-    ek_buf_init(&out, REPORT_MAX);
-    if (!strcmp(options->output, "json"))
-        rc = write_json(root, &out);
-    else if (!strcmp(options->output, "yaml"))
-        rc = ek_yaml_write(&out, root, NULL);
-    else
-        rc = write_tables(root, only, !strcmp(topic, "all"), color, &out);
-    if (rc) {
-        fputs("evenkeel: the answer cannot be written\n", stderr);
-        return EK_EXIT_FAILED;
-    }
-    fwrite(ek_buf_str(&out), 1, out.len, stdout);
-    return fflush(stdout) ? EK_EXIT_FAILED : EK_EXIT_OK;
 }
 
 /* True when the answer has something under that name; a mistyped one must not look like silence. */
@@ -107,7 +74,8 @@ static int ask(const struct options *options, const char *topic, const char *arg
     if (only && !has(root, "informers", "resource", only) && !has(root, "peers", "address", only))
         fprintf(stderr, "evenkeel: nothing under that name among the %s\n", topic);
     else
-        code = print(options, topic, only, root);
+        code = ek_print(&options->print, root, write_tables,
+                        &(struct shown){only, !strcmp(topic, "all")});
     yyjson_doc_free(doc);
     return code;
 }
@@ -128,13 +96,7 @@ static int debug(void *options, char **args, int n_args)
 }
 
 static const struct ek_flag flags[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = EK_FLAG_STRING,
-     .offset = offsetof(struct options, output),
-     .initial = "table",
-     .choices = {"table", "json", "yaml"},
-     .help = "`format` of the answer"},
+    EK_PRINT_FLAGS(struct options, print),
     {.name = "debug-socket",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct options, socket),
@@ -145,12 +107,6 @@ static const struct ek_flag flags[] = {
      .offset = offsetof(struct options, timeout_ms),
      .initial = "5s",
      .help = "How long to wait for the answer"},
-    {.name = "color",
-     .type = EK_FLAG_STRING,
-     .offset = offsetof(struct options, color),
-     .initial = "auto",
-     .choices = {"auto", "always", "never"},
-     .help = "When to colour the tables; auto means on a terminal"},
 };
 static const struct ek_flag_group group = {"Flags", flags, EK_ARRAY_SIZE(flags)};
 static const struct ek_flag_group *const groups[] = {&group};

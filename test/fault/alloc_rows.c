@@ -11,6 +11,7 @@
 #include "controller/check_report.h"
 #include "controller/election_lease.h"
 #include "controller/metrics.h"
+#include "controller/print.h"
 #include "informers/exec_credential.h"
 #include "informers/file.h"
 #include "informers/framer.h"
@@ -375,7 +376,7 @@ static int rewrite_lease(struct alloc_result *r, struct ek_err *err)
     return r->text ? 0 : no_memory(err);
 }
 
-static int report(enum ek_report_format format, struct alloc_result *r, struct ek_err *err)
+static int report(const char *format, struct alloc_result *r, struct ek_err *err)
 {
     static const char text[] =
         "{\"kind\":\"ControlPlane\",\"status\":{\"summary\":{\"verdict\":\"Supported\"},\"peers\":["
@@ -389,7 +390,7 @@ static int report(enum ek_report_format format, struct alloc_result *r, struct e
     int rc = ek_obj_parse(text, sizeof text - 1, &r->obj, err);
     if (rc)
         return rc;
-    rc = ek_check_report(r->obj, format, false, &out);
+    rc = ek_print_render(format, ek_obj_root(r->obj), false, ek_check_report, NULL, &out);
     if (!rc)
         r->text = ek_buf_steal(&out);
     return rc;
@@ -397,17 +398,17 @@ static int report(enum ek_report_format format, struct alloc_result *r, struct e
 
 static int report_table(struct alloc_result *r, struct ek_err *err)
 {
-    return report(EK_REPORT_TABLE, r, err);
+    return report("table", r, err);
 }
 
 static int report_json(struct alloc_result *r, struct ek_err *err)
 {
-    return report(EK_REPORT_JSON, r, err);
+    return report("json", r, err);
 }
 
 static int report_yaml(struct alloc_result *r, struct ek_err *err)
 {
-    return report(EK_REPORT_YAML, r, err);
+    return report("yaml", r, err);
 }
 
 static int expose_metrics(struct alloc_result *r, struct ek_err *err)
