@@ -133,12 +133,22 @@ static bool is_news(const struct events *e, const struct ek_violation *v)
            v->since_ms == e->report->view->now_ms;
 }
 
+/* True when a condition has become True again. On the way it may have been Unknown, as while a
+ * server restarts; that must not swallow the good news. The first status is no news. */
+static bool recovered(const struct events *e, enum ek_skew_condition condition)
+{
+    yyjson_val *old = ek_cond_find(ek_json_get(e->report->old_status, "conditions", NULL),
+                                   ek_skew_condition_name(condition));
+    return old && e->report->conditions[condition].status == EK_COND_TRUE &&
+           before(e, condition) != EK_COND_TRUE;
+}
+
 static void tell_skew(struct events *e)
 {
     const struct ek_judgement *j = &e->report->judgement;
     enum ek_cond_status now = e->report->conditions[EK_SKEW_COND_SKEW_SUPPORTED].status;
     size_t news = 0;
-    if (now == EK_COND_TRUE && before(e, EK_SKEW_COND_SKEW_SUPPORTED) == EK_COND_FALSE)
+    if (recovered(e, EK_SKEW_COND_SKEW_SUPPORTED))
         tell(e, false, "SkewResolved", "Judge",
              e->report->conditions[EK_SKEW_COND_SKEW_SUPPORTED].message);
     if (now != EK_COND_FALSE)
@@ -164,7 +174,7 @@ static void tell_condition(struct events *e, enum ek_skew_condition condition, b
     enum ek_cond_status then = before(e, condition);
     if (now->status == EK_COND_FALSE && then != EK_COND_FALSE)
         tell(e, warning, worse, "Compare", now->message);
-    else if (now->status == EK_COND_TRUE && then == EK_COND_FALSE)
+    else if (recovered(e, condition))
         tell(e, false, better, "Compare", now->message);
 }
 

@@ -127,6 +127,7 @@ static const struct {
     {"broken further", FINE "group kubelet v1.32.9 1 n3\n",
      FINE "group kubelet v1.32.9 1 n3\ngroup kubelet v1.31.9 1 n4\n", "!SkewUnsupported"},
     {"skew heals", FINE "group kubelet v1.32.9 1 n3\n", FINE, "SkewResolved"},
+    {"skew heals by way of unknown", FINE "group kubelet odd 1 n3\n", FINE, "SkewResolved"},
     {"many break", FINE,
      FINE "group kubelet v1.32.1 1 a\ngroup kubelet v1.32.2 1 a\ngroup kubelet v1.32.3 1 a\n"
           "group kubelet v1.32.4 1 a\ngroup kubelet v1.32.5 1 a\ngroup kubelet v1.32.6 1 a\n",
