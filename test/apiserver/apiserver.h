@@ -28,6 +28,7 @@
 struct ek_apiserver;
 struct ek_apiserver_peer;
 struct ek_apiserver_watch;
+struct ek_admission; /* admission.h */
 
 struct ek_apiserver_config {
     size_t window; /* changes that each resource remembers; 0 means 10,000 */
@@ -102,6 +103,7 @@ struct ek_apiserver_request {
     const char *method, *path, *query; /* as sent, query without "?" */
     const char *accept, *content_type, *user_agent, *authorization, *if_none_match; /* or NULL */
     struct ek_str body;
+    struct ek_admission *admission; /* what webhooks said to it; NULL: none is asked */
 };
 
 #define EK_APISERVER_HEADERS_MAX 8
@@ -122,7 +124,8 @@ struct ek_apiserver_response {
 
 void ek_apiserver_response_done(struct ek_apiserver_response *response);
 
-/* Answers request as peer would. *ret_response is to be released by the caller. */
+/* Answers request as peer would. *ret_response is to be released by the caller; it is empty while
+ * a call of the request's admission is due. */
 void ek_apiserver_handle(struct ek_apiserver_peer *peer, const struct ek_apiserver_request *request,
                          int64_t now_ms, struct ek_apiserver_response *ret_response);
 

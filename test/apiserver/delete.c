@@ -252,6 +252,28 @@ static bool check_preconditions(struct ek_ask *call, yyjson_val *options, yyjson
     return true;
 }
 
+static bool is_dry_run(const struct ek_ask *call, yyjson_val *options)
+{
+    return strcmp(ek_ask_param(call, "dryRun"), "All") == 0 ||
+           yyjson_arr_size(ek_json_get(options, "dryRun", NULL)) > 0;
+}
+
+/* Asks the webhooks; false when answered, or when one has yet to say. */
+static bool admit(struct ek_ask *call, const char *key, yyjson_val *options)
+{
+    struct ek_mvcc_value *old = ek_mvcc_get(call->server->store, call->kind->storage, key);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    struct ek_write write = {.kind = call->kind,
+                             .doc = doc,
+                             .before = ek_stored_root(doc, old),
+                             .stored = old,
+                             .dry_run = is_dry_run(call, options)};
+    bool admitted = ek_admit(call, &write, true) && ek_admit(call, &write, false);
+
+    yyjson_mut_doc_free(doc);
+    return admitted;
+}
+
 static void delete_one(struct ek_ask *call, const char *key, const char *name, yyjson_val *options)
 {
     struct ek_mvcc *store = call->server->store;
@@ -260,8 +282,7 @@ static void delete_one(struct ek_ask *call, const char *key, const char *name, y
     yyjson_mut_val *root = ek_stored_root(doc, old);
     yyjson_mut_val *finalizers =
         yyjson_mut_obj_get(yyjson_mut_obj_get(root, "metadata"), "finalizers");
-    bool dry_run = strcmp(ek_ask_param(call, "dryRun"), "All") == 0 ||
-                   yyjson_arr_size(ek_json_get(options, "dryRun", NULL)) > 0;
+    bool dry_run = is_dry_run(call, options);
     bool namespaces = is_kind(call->kind, "", "namespaces");
 
     if (!check_preconditions(call, options, root, name)) {
@@ -295,10 +316,10 @@ void ek_ask_delete(struct ek_ask *call)
     yyjson_doc *options = read_options(call);
 
     ek_ask_key(call, call->name, key);
-    if (ek_mvcc_get(call->server->store, call->kind->storage, key))
-        delete_one(call, key, call->name, yyjson_doc_get_root(options));
-    else
+    if (!ek_mvcc_get(call->server->store, call->kind->storage, key))
         ek_reply_not_found(call, call->name);
+    else if (admit(call, key, yyjson_doc_get_root(options)))
+        delete_one(call, key, call->name, yyjson_doc_get_root(options));
     yyjson_doc_free(options);
 }
 
@@ -325,15 +346,23 @@ void ek_ask_delete_collection(struct ek_ask *call)
         keys = ek_xrealloc(keys, n + 1, sizeof(keys[0]));
         keys[n++] = ek_xstrdup(key);
     }
+    /* All are asked about before the first one goes, because waiting must not split the work. */
+    bool admitted = true;
+    for (size_t i = 0; i < n && admitted; i++)
+        admitted = admit(call, keys[i], yyjson_doc_get_root(options));
     for (size_t i = 0; i < n; i++) {
         const char *slash = strchr(keys[i], '/');
-        ek_buf_reset(&call->response->body);
-        delete_one(call, keys[i], slash ? slash + 1 : keys[i], yyjson_doc_get_root(options));
+        if (admitted) {
+            ek_buf_reset(&call->response->body);
+            delete_one(call, keys[i], slash ? slash + 1 : keys[i], yyjson_doc_get_root(options));
+        }
         ek_free(keys[i]);
     }
     ek_free(keys);
     ek_filter_done(&filter);
     yyjson_doc_free(options);
+    if (!admitted)
+        return;
     ek_buf_reset(&call->response->body);
     ek_reply_type(call, 200, "application/json");
     ek_buf_puts(&call->response->body, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"

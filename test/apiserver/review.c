@@ -11,7 +11,7 @@
 
 #define TOKEN_SECONDS_DEFAULT 3600
 
-static void put_user(struct ek_buf *out, const char *user, const char *groups)
+void ek_auth_put_user(struct ek_buf *out, const char *user, const char *groups)
 {
     ek_buf_puts(out, "{\"username\":");
     ek_json_quote(out, user);
@@ -55,7 +55,7 @@ static void review_token(struct ek_ask *call, yyjson_val *sent)
     other.response = &unused;
     if (text && ek_auth_identify(&other) && other.token) {
         ek_buf_puts(&status, "{\"authenticated\":true,\"user\":");
-        put_user(&status, other.token->user, other.token->groups);
+        ek_auth_put_user(&status, other.token->user, other.token->groups);
         ek_buf_puts(&status, "}");
     } else {
         ek_buf_puts(&status, "{\"user\":{},\"error\":\"invalid bearer token\"}");
@@ -132,8 +132,8 @@ void ek_ask_review(struct ek_ask *call)
         EK_AUTO(ek_buf) status;
         ek_buf_init(&status, 65536);
         ek_buf_puts(&status, "{\"userInfo\":");
-        put_user(&status, ek_ask_user(call),
-                 call->token ? call->token->groups : "system:unauthenticated");
+        ek_auth_put_user(&status, ek_ask_user(call),
+                         call->token ? call->token->groups : "system:unauthenticated");
         ek_buf_puts(&status, "}");
         answer(call, root, ek_buf_str(&status));
     } else {

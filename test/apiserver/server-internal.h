@@ -7,6 +7,7 @@
 #include <yyjson.h>
 
 #include "api/selector.h"
+#include "test/apiserver/admission.h"
 #include "test/apiserver/apiserver.h"
 #include "test/apiserver/kinds.h"
 #include "test/apiserver/managed.h"
@@ -219,6 +220,35 @@ void ek_delete_now(struct ek_apiserver *server, const struct ek_kind *kind, cons
 uint64_t ek_server_random(struct ek_apiserver *server);
 void ek_server_uid(struct ek_apiserver *server, char buf[37]);
 
+/* --- admission.c, webhook.c: what webhooks say to a write --- */
+
+/* One question to a webhook; texts are owned. */
+struct ek_admission_step {
+    char *name, *url, *ca;
+    int64_t timeout_ms;
+    char *review; /* members of the request, but for its uid */
+    char uid[37];
+    char *body; /* what is sent */
+    char *answer, *error;
+    size_t answer_len;
+};
+
+/* Brackets a round of a request (again: not its first one); enter returns the request's time. */
+int64_t ek_admission_enter(struct ek_admission *admission, struct ek_apiserver *server,
+                           int64_t now_ms);
+void ek_admission_leave(struct ek_admission *admission, struct ek_apiserver *server, bool again);
+bool ek_admission_has_begun(const struct ek_admission *admission);
+
+/* The step that was asked already and got an answer or an error, or NULL: then it is due, and the
+ * request has to stop. Takes *step when it is new. */
+const struct ek_admission_step *ek_admission_ask(struct ek_admission *admission,
+                                                 struct ek_admission_step **step);
+void ek_admission_step_free(struct ek_admission_step *step);
+
+/* Asks the webhooks of one phase about a write (root NULL: a delete); mutating ones change its
+ * root. False when the call was answered, or has to wait for a webhook. */
+bool ek_admit(struct ek_ask *call, struct ek_write *write, bool mutating);
+
 /* --- validate.c: custom resources against their schema --- */
 
 /* Sets defaults and drops unknown fields of value; *unknown collects their paths (";"). */
@@ -240,6 +270,8 @@ bool ek_auth_allows(struct ek_apiserver *server, const struct ek_token *token, c
 /* Answers with 403 and returns false when the call is not allowed. */
 bool ek_auth_check(struct ek_ask *call);
 const char *ek_ask_user(const struct ek_ask *call);
+/* Appends a UserInfo; groups are separated by blanks. */
+void ek_auth_put_user(struct ek_buf *out, const char *user, const char *groups);
 void ek_ask_review(struct ek_ask *call);
 void ek_ask_token(struct ek_ask *call);
 

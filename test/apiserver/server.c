@@ -342,12 +342,13 @@ static void note_for_audit(struct ek_ask *call)
 void ek_apiserver_handle(struct ek_apiserver_peer *peer, const struct ek_apiserver_request *request,
                          int64_t now_ms, struct ek_apiserver_response *ret_response)
 {
+    bool again = ek_admission_has_begun(request->admission);
     struct ek_ask call = {
         .server = peer->server,
         .peer = peer,
         .request = request,
         .response = ret_response,
-        .now_ms = now_ms,
+        .now_ms = ek_admission_enter(request->admission, peer->server, now_ms),
         .name_space = "",
         .name = "",
         .subresource = "",
@@ -368,6 +369,7 @@ void ek_apiserver_handle(struct ek_apiserver_peer *peer, const struct ek_apiserv
         else
             dispatch_other(&call);
     }
+    ek_admission_leave(request->admission, peer->server, again);
     note_for_audit(&call);
     ek_free(call.texts);
 }

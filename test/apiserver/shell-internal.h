@@ -6,6 +6,8 @@
 
 #include "controller/http_conn.h"
 #include "controller/tls.h"
+#include "informers/client.h"
+#include "test/apiserver/admission.h"
 #include "test/apiserver/pki.h"
 #include "test/apiserver/shell.h"
 
@@ -23,7 +25,7 @@ struct ek_listener {
 /* What a connection does with its socket. */
 enum ek_shell_mode {
     EK_SHELL_HTTP,   /* the engine answers */
-    EK_SHELL_DELAY,  /* a request waits until wake_ms */
+    EK_SHELL_DELAY,  /* a request waits until wake_ms, or for a webhook */
     EK_SHELL_STREAM, /* a watch, pulled when the last write is done */
     EK_SHELL_LAST,   /* what is in raw is sent, then the connection ends */
     EK_SHELL_STUCK,  /* nothing more is sent */
@@ -39,6 +41,8 @@ struct ek_shell_conn {
     enum ek_shell_mode mode;
     struct ek_http_reply *reply; /* due, while the mode is DELAY */
     const struct ek_http_request *request;
+    struct ek_admission *admission; /* owned: of the write that is being answered */
+    struct ek_client *webhook;      /* owned: calls the webhook that it waits for */
     struct ek_apiserver_watch *watch;
     struct ek_buf raw; /* plaintext that bypasses the engine */
     size_t raw_sent;   /* of it */
@@ -95,6 +99,13 @@ void ek_shell_answer(struct ek_shell_conn *conn, const struct ek_http_request *r
                      struct ek_http_reply *reply);
 /* Puts the next frames of a stream into raw. */
 void ek_shell_pull(struct ek_shell_conn *conn);
+
+/* shell_webhook.c: calls the webhook that the connection's write waits for; ek_shell_answer is
+ * called again when it has answered or cannot be called. */
+void ek_shell_webhook_call(struct ek_shell_conn *conn, const struct ek_http_request *request,
+                           struct ek_http_reply *reply);
+/* Ends the call without an answer. */
+void ek_shell_webhook_cancel(struct ek_shell_conn *conn);
 
 /* control.c: true when the request was for the control endpoint. */
 bool ek_shell_control(struct ek_shell_conn *conn, const struct ek_http_request *request,

@@ -5,6 +5,8 @@
  *
  *     new -> add and start peers -> ... -> close -> (loop runs) -> on_closed
  *
+ * A write that admission webhooks have to see waits while the shell calls them (admission.h).
+ *
  * The shell serves certificates of an authority that it makes at birth. Requests and connections
  * are parsed by the project's own engines (controller/http_conn.h, controller/tls.h); this file and
  * its neighbours own the sockets, because faults need them.

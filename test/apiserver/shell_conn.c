@@ -12,6 +12,7 @@ static void on_closed(uv_handle_t *handle)
     struct ek_shell_conn *conn = handle->data;
     struct ek_apishell *shell = conn->listener->shell;
 
+    ek_shell_webhook_cancel(conn);
     *(conn->prev ? &conn->prev->next : &shell->conns) = conn->next;
     if (conn->next)
         conn->next->prev = conn->prev;

@@ -200,6 +200,8 @@ static void deliver(struct ek_shell_conn *conn, struct ek_http_reply *reply,
 void ek_shell_answer(struct ek_shell_conn *conn, const struct ek_http_request *request,
                      struct ek_http_reply *reply)
 {
+    if (!conn->admission && strcmp(request->method, "GET") != 0)
+        conn->admission = ek_admission_new();
     const struct ek_apiserver_request asked = {
         .method = request->method,
         .path = request->path,
@@ -210,13 +212,20 @@ void ek_shell_answer(struct ek_shell_conn *conn, const struct ek_http_request *r
         .authorization = ek_http_request_header(request, "authorization"),
         .if_none_match = ek_http_request_header(request, "if-none-match"),
         .body = request->body,
+        .admission = conn->admission,
     };
     struct ek_apiserver_response response;
 
     ek_apiserver_handle(conn->listener->peer, &asked, ek_shell_wall(conn->listener->shell),
                         &response);
-    audit(conn, request, &response);
-    deliver(conn, reply, &response);
+    if (ek_admission_due(conn->admission)) {
+        ek_shell_webhook_call(conn, request, reply);
+    } else {
+        ek_admission_free(conn->admission);
+        conn->admission = NULL;
+        audit(conn, request, &response);
+        deliver(conn, reply, &response);
+    }
     ek_apiserver_response_done(&response);
 }
 

@@ -374,12 +374,19 @@ void ek_write_finish(struct ek_ask *call, struct ek_write *write, bool applied, 
         .has_status = (write->kind->flags & EK_KIND_STATUS) != 0,
     };
 
+    /* Webhooks see defaults, and what they add is checked like the rest. */
+    if (write->kind->shapes.schema)
+        ek_schema_default(write->doc, write->root, write->kind->shapes.schema);
+    if (!ek_admit(call, write, true))
+        return;
     if (write->kind->shapes.schema && !check_custom(call, write))
         return;
     put_generation(write);
     if (!applied)
         ek_managed_update(write->doc, write->before, write->root, &write->kind->shapes, &manager,
                           call->now_ms);
+    if (!ek_admit(call, write, false))
+        return;
     if (write->stored && is_unchanged(write)) {
         answer(call, write->stored, code == 201 ? 201 : 200);
         return;
