@@ -79,21 +79,26 @@ static void on_control_plane(void *ctx, enum ek_store_change change, const struc
         forget_written(ctx);
 }
 
-static void use_written(struct ek_skew_controller *c, struct ek_skew_view *view)
+/* True when what was written is newer than what the informer has. Not so when the object came and
+ * went while the informer saw neither, or when versions cannot be compared. */
+static bool is_ahead(struct ek_skew_controller *c, const struct ek_obj *seen)
 {
     const struct ek_resource *resource;
-    int order = 1;
+    const char *written = ek_obj_resource_version(c->written);
+    int order = 0;
 
+    if (!seen)
+        return !ek_store_has_reached(
+            ek_informer_store(ek_skew_watch_informer(c->watch, 0, &resource)), written);
+    return !ek_resource_version_compare(written, ek_obj_resource_version(seen), &order) &&
+           order > 0;
+}
+
+static void use_written(struct ek_skew_controller *c, struct ek_skew_view *view)
+{
     if (!c->written)
         return;
-    struct ek_store *store = ek_informer_store(ek_skew_watch_informer(c->watch, 0, &resource));
-    if (!view->control_plane && ek_store_has_reached(store, ek_obj_resource_version(c->written)))
-        order = 0; /* it came and went while the informer saw neither */
-    else if (view->control_plane &&
-             ek_resource_version_compare(ek_obj_resource_version(c->written),
-                                         ek_obj_resource_version(view->control_plane), &order))
-        order = 0; /* not comparable: what the informer has counts */
-    if (order > 0)
+    if (is_ahead(c, view->control_plane))
         view->control_plane = c->written;
     else
         forget_written(c);

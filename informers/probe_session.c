@@ -17,7 +17,8 @@
 
 #define LEGACY_PATHS_MAX 500
 #define GATES_MAX        2000
-#define DOCUMENT_MAX     ((size_t)32 * 1024 * 1024)
+#define KIB              ((size_t)1024)
+#define DOCUMENT_MAX     (32 * KIB * KIB)
 
 /* The fixed questions; legacy group version lists follow with ids from Q_LEGACY on. */
 enum question {
@@ -42,12 +43,12 @@ static const struct {
     size_t max_body;
     bool stream;
 } questions[Q_LEGACY] = {
-    [Q_VERSION] = {"/version", "application/json", 64 * 1024, false},
-    [Q_READYZ] = {"/readyz?verbose=1", "*/*", 256 * 1024, false},
+    [Q_VERSION] = {"/version", "application/json", 64 * KIB, false},
+    [Q_READYZ] = {"/readyz?verbose=1", "*/*", 256 * KIB, false},
     [Q_API] = {"/api", ACCEPT_DISCOVERY, DOCUMENT_MAX, false},
     [Q_APIS] = {"/apis", ACCEPT_DISCOVERY, DOCUMENT_MAX, false},
     /* The smallest OpenAPI document; every one of them carries info.version. */
-    [Q_OPENAPI] = {"/openapi/v3/version", "application/json", 1024 * 1024, false},
+    [Q_OPENAPI] = {"/openapi/v3/version", "application/json", 1024 * KIB, false},
     [Q_METRICS] = {"/metrics", "text/plain", 0, true},
 };
 

@@ -115,17 +115,24 @@ static const struct ek_gvr *next_group_version(struct compare *c)
     for (size_t k = 0; k < c->n_classes; k++) {
         struct class *class = &c->classes[k];
         class->at = class->end;
-        if (class->at < class->n &&
+        if (class->entries && class->at < class->n &&
             (!first || cmp_group_version(&class->entries[class->at], first) < 0))
             first = &class->entries[class->at];
     }
     for (size_t k = 0; first && k < c->n_classes; k++) {
         struct class *class = &c->classes[k];
-        while (class->end < class->n && cmp_group_version(&class->entries[class->end], first) == 0)
+        while (class->entries && class->end < class->n &&
+               cmp_group_version(&class->entries[class->end], first) == 0)
             class->end++;
         class->in = class->at;
     }
     return first;
+}
+
+/* The resource that a class is at, NULL beyond its last of the group version. */
+static const char *resource_at(const struct class *class)
+{
+    return class->in < class->end ? class->entries[class->in].resource : NULL;
 }
 
 /* The next resource of the group version; has tells which classes have it. */
@@ -133,16 +140,14 @@ static const char *next_resource(struct compare *c)
 {
     const char *first = NULL;
     for (size_t k = 0; k < c->n_classes; k++) {
-        const struct class *class = &c->classes[k];
-        const char *name = class->in < class->end ? class->entries[class->in].resource : NULL;
+        const char *name = resource_at(&c->classes[k]);
         if (name && (!first || strcmp(name, first) < 0))
             first = name;
     }
     for (size_t k = 0; first && k < c->n_classes; k++) {
-        struct class *class = &c->classes[k];
-        c->has[k] =
-            class->in < class->end && strcmp(class->entries[class->in].resource, first) == 0;
-        class->in += c->has[k];
+        const char *name = resource_at(&c->classes[k]);
+        c->has[k] = name && strcmp(name, first) == 0;
+        c->classes[k].in += c->has[k];
     }
     return first;
 }
