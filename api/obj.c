@@ -448,16 +448,37 @@ const char *ek_json_str(yyjson_val *value, ...)
     return yyjson_get_str(value);
 }
 
+/* True when two objects have the same names in the same order, as copies of one document do. */
+static bool same_names(yyjson_val *a, yyjson_val *b)
+{
+    yyjson_obj_iter x, y;
+    yyjson_val *key, *other;
+
+    yyjson_obj_iter_init(a, &x);
+    yyjson_obj_iter_init(b, &y);
+    while ((key = yyjson_obj_iter_next(&x)) && (other = yyjson_obj_iter_next(&y)))
+        if (!yyjson_equals_strn(key, yyjson_get_str(other), yyjson_get_len(other)))
+            return false;
+    return true;
+}
+
+/* Each value is compared once, whichever way: twice would double with every level of nesting. Of a
+ * name that occurs more than once all values count, as long as the order is the same. */
 static bool objects_equal(yyjson_val *a, yyjson_val *b)
 {
+    yyjson_obj_iter other;
     yyjson_val *key, *member;
     size_t i, n;
 
     if (yyjson_obj_size(a) != yyjson_obj_size(b))
         return false;
+    bool in_order = same_names(a, b);
+    yyjson_obj_iter_init(b, &other);
     yyjson_obj_foreach(a, i, n, key, member)
     {
-        if (!ek_json_equal(member, yyjson_obj_getn(b, yyjson_get_str(key), yyjson_get_len(key))))
+        yyjson_val *its = in_order ? yyjson_obj_iter_get_val(yyjson_obj_iter_next(&other))
+                                   : yyjson_obj_getn(b, yyjson_get_str(key), yyjson_get_len(key));
+        if (!ek_json_equal(member, its))
             return false;
     }
     return true;

@@ -204,6 +204,8 @@ static const struct {
     bool want;
 } equal_rows[] = {
     {"order of members", "{\"a\":1,\"b\":[2]}", "{\"b\":[2],\"a\":1}", true},
+    {"a name twice", "{\"a\":1,\"a\":2}", "{\"a\":1,\"a\":2}", true},
+    {"a name twice, other values", "{\"a\":1,\"a\":2}", "{\"a\":1,\"a\":3}", false},
     {"order of items", "[1,2]", "[2,1]", false},
     {"number by value", "1.0", "1", true},
     {"numbers", "[1,-1]", "[1,-2]", false},
