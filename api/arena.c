@@ -42,27 +42,97 @@ void ek_arena_free(struct ek_arena *arena)
     ek_free(arena);
 }
 
+static const size_t align = alignof(max_align_t);
+
+static size_t rounded(size_t size)
+{
+    return (size + align - 1) / align * align;
+}
+
+static void add_block(struct ek_arena *arena, struct block *b, size_t size)
+{
+    b->size = size;
+    b->used = 0;
+    b->next = arena->blocks;
+    arena->blocks = b;
+}
+
+static size_t block_size(size_t size)
+{
+    return size > BLOCK_SIZE ? size : BLOCK_SIZE;
+}
+
+static void *take(struct ek_arena *arena, size_t size)
+{
+    struct block *b = arena->blocks;
+    void *p = b->data + b->used;
+
+    b->used += size;
+    arena->used += size;
+    return p;
+}
+
+static bool fits(const struct ek_arena *arena, size_t size)
+{
+    return arena->blocks && arena->blocks->size - arena->blocks->used >= size;
+}
+
 void *ek_arena_alloc(struct ek_arena *arena, size_t size)
 {
-    const size_t align = alignof(max_align_t);
-    struct block *b = arena->blocks;
-
-    size = (size + align - 1) / align * align;
+    size = rounded(size);
     if (size > arena->limit * 2 - arena->used) {
         fputs("evenkeel: arena used far beyond its limit\n", stderr);
         abort();
     }
-    if (!b || b->size - b->used < size) {
-        size_t want = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-        b = ek_xalloc(sizeof *b + want);
-        b->size = want;
-        b->next = arena->blocks;
-        arena->blocks = b;
+    if (!fits(arena, size))
+        add_block(arena, ek_xalloc(sizeof(struct block) + block_size(size)), block_size(size));
+    return memset(take(arena, size), 0, size);
+}
+
+void *ek_arena_try(struct ek_arena *arena, size_t size)
+{
+    if (arena->used > arena->limit || size > arena->limit - arena->used)
+        return NULL;
+    size = rounded(size);
+    if (!fits(arena, size)) {
+        struct block *b = ek_realloc(NULL, sizeof *b + block_size(size));
+        if (!b)
+            return NULL;
+        add_block(arena, b, block_size(size));
     }
-    void *p = b->data + b->used;
-    b->used += size;
-    arena->used += size;
-    return p;
+    return take(arena, size);
+}
+
+bool ek_arena_extend(struct ek_arena *arena, void *p, size_t old_size, size_t new_size)
+{
+    struct block *b = arena->blocks;
+
+    old_size = rounded(old_size);
+    if (!b || new_size > b->size || (unsigned char *)p + old_size != b->data + b->used)
+        return false;
+    new_size = rounded(new_size);
+    size_t more = new_size - old_size;
+    if (new_size < old_size || more > b->size - b->used || arena->used > arena->limit ||
+        more > arena->limit - arena->used)
+        return false;
+    b->used += more;
+    arena->used += more;
+    return true;
+}
+
+void ek_arena_reset(struct ek_arena *arena)
+{
+    struct block *b = arena->blocks;
+
+    arena->used = 0;
+    if (!b)
+        return;
+    while (b->next) {
+        struct block *next = b->next->next;
+        ek_free(b->next);
+        b->next = next;
+    }
+    b->used = 0;
 }
 
 char *ek_arena_strndup(struct ek_arena *arena, const char *s, size_t len)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An arena: allocations of one reconcile, released together.
+ * An arena: allocations of one reconcile or one evaluation, released together.
  *
  * It has a byte limit given at birth. Beyond it, allocations still return zeroed memory of the
  * requested size from an overflow block that is released with the rest, but the arena is marked
@@ -24,6 +24,22 @@ void ek_arena_free(struct ek_arena *arena);
 
 /* Returns size zeroed bytes, aligned for any type, borrowed from the arena. */
 void *ek_arena_alloc(struct ek_arena *arena, size_t size);
+
+/*
+ * Returns size octets, not zeroed, aligned for any type, borrowed from the arena; NULL when that
+ * would take more than the limit, or without memory. For what is sized by an expression or by
+ * remote input, whose callers turn NULL into an error. The arena is not marked exhausted.
+ */
+void *ek_arena_try(struct ek_arena *arena, size_t size);
+
+/*
+ * Makes the allocation p of old_size octets (from ek_arena_try) larger in place. False when it is
+ * not the newest, or does not fit its block or the limit: then make another and copy.
+ */
+bool ek_arena_extend(struct ek_arena *arena, void *p, size_t old_size, size_t new_size);
+
+/* Takes back all allocations, but keeps the newest block for the next ones. */
+void ek_arena_reset(struct ek_arena *arena);
 
 /* Returns a copy of s (NULL stays NULL), borrowed from the arena. */
 char *ek_arena_strdup(struct ek_arena *arena, const char *s);
