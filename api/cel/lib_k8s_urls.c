@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/cel/library.h"
+
+static const struct ek_cel_function functions[] = {{0}};
+
+const struct ek_cel_library ek_cel_lib_k8s_urls = {.name = "cel.lib.k8s.urls",
+                                                   .functions = functions};

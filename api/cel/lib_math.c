@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/cel/library.h"
+
+static const struct ek_cel_function functions[] = {{0}};
+
+const struct ek_cel_library ek_cel_lib_math = {.name = "cel.lib.ext.math", .functions = functions};
