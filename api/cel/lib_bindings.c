@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/cel/library.h"
 
-const struct ek_cel_library ek_cel.lib.ext.cel.bindings = {.name = "cel.lib.bindings"};
+const struct ek_cel_library ek_cel_lib_bindings = {.name = "cel.lib.ext.cel.bindings"};

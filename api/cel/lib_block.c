@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/cel/library.h"
 
-const struct ek_cel_library ek_cel.lib.ext.cel.block = {.name = "cel.lib.block"};
+const struct ek_cel_library ek_cel_lib_block = {.name = "cel.lib.ext.cel.block"};

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/cel/library.h"
 
-const struct ek_cel_library ek_cel.lib.ext.comprev2 = {.name = "cel.lib.comprehensions"};
+const struct ek_cel_library ek_cel_lib_comprehensions = {.name = "cel.lib.ext.comprev2"};

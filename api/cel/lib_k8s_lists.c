@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/cel/library.h"
 
-const struct ek_cel_library ek_kubernetes.lists = {.name = "cel.lib.k8s.lists"};
+const struct ek_cel_library ek_cel_lib_k8s_lists = {.name = "kubernetes.lists"};

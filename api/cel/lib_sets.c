@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/cel/library.h"
 
-const struct ek_cel_library ek_cel.lib.ext.sets = {.name = "cel.lib.sets"};
+const struct ek_cel_library ek_cel_lib_sets = {.name = "cel.lib.ext.sets"};
