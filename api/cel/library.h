@@ -74,7 +74,19 @@ struct ek_cel_opaque_kind {
     bool (*equal)(const struct ek_cel_opaque *a, const struct ek_cel_opaque *b);
     /* Appends the value's text for people, such as an address; NULL when it has none. */
     int (*format)(const struct ek_cel_opaque *value, struct ek_buf *out);
+    /* The size that cost rules use (ek_cel_cost_size); NULL is 1. */
+    uint64_t (*cost_size)(const struct ek_cel_opaque *value);
+    /* The kind that == takes on its right side when its left is of this kind; NULL is this kind. */
+    const struct ek_cel_opaque_kind *peer;
+    bool named; /* its name can be written in an expression: type(x) == net.IP */
 };
+
+/*
+ * == whose left side is opaque asks left->kind->equal when right is of the kind peer says. All
+ * else but null (which is unequal) is the error "no such overload", and so is everything when
+ * equal is NULL. != and `in` take that error for unequal, lists and maps as elements for equal.
+ * The cost of == is 1 when its left side is opaque; that of != goes by cost_size.
+ */
 
 /* The first member of every opaque value's struct. */
 struct ek_cel_opaque {
