@@ -65,6 +65,22 @@ const struct ek_cel_type *ek_cel_type_make(struct ek_arena *arena, enum ek_cel_t
     return type;
 }
 
+/* The first element of a list, or the first entry of a map, stands for all of them. */
+static bool admits_first(const struct ek_cel_type *type, const struct ek_cel_val *container)
+{
+    struct ek_cel_iter iter;
+
+    if (!type->n || container->form == EK_CEL_HOST)
+        return true;
+    ek_cel_iter_init(&iter, container);
+    if (!ek_cel_iter_next(&iter))
+        return true;
+    if (container->kind == EK_CEL_LIST)
+        return ek_cel_type_admits(type->params[0], &iter.value);
+    return ek_cel_type_admits(type->params[0], &iter.key) &&
+           ek_cel_type_admits(type->params[1], &iter.value);
+}
+
 bool ek_cel_type_admits(const struct ek_cel_type *type, const struct ek_cel_val *value)
 {
     static const uint8_t kinds[] = {
@@ -87,6 +103,9 @@ bool ek_cel_type_admits(const struct ek_cel_type *type, const struct ek_cel_val 
     case EK_CEL_T_STRUCT: /* typed variables of the host are maps at run time */
         return value->kind == EK_CEL_MAP ||
                (value->kind == EK_CEL_STRUCT && !strcmp(value->object->type, type->name));
+    case EK_CEL_T_LIST:
+    case EK_CEL_T_MAP:
+        return value->kind == kinds[type->kind] && admits_first(type, value);
     default:
         return value->kind == kinds[type->kind];
     }

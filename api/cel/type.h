@@ -56,8 +56,9 @@ const struct ek_cel_type *ek_cel_type_make(struct ek_arena *arena, enum ek_cel_t
                                            const struct ek_cel_type *const *params, uint32_t n);
 
 /*
- * True when value may be an argument of a parameter of that type at run time: only the outermost
- * constructor counts, dyn and type variables take all (cel-go decls, matchesRuntimeSignature).
+ * True when value may be an argument of a parameter of that type at run time: of a list or map
+ * the first element or entry counts for all, of other types the name alone; dyn and type variables
+ * take all (cel-go, IsAssignableRuntimeType). So [1.5].sum() finds the sum of doubles under dyn.
  */
 bool ek_cel_type_admits(const struct ek_cel_type *type, const struct ek_cel_val *value);
 
