@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/time.h"
-#include "informers/base64.h"
+#include "api/base64.h"
 #include "informers/exec_credential.h"
 #include "informers/file.h"
 #include "informers/tls_material.h"

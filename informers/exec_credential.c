@@ -6,7 +6,7 @@
 
 #include "api/obj.h"
 #include "api/time.h"
-#include "informers/base64.h"
+#include "api/base64.h"
 #include "informers/line.h"
 
 void ek_exec_credential_done(struct ek_exec_credential *credential)

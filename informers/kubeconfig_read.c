@@ -2,7 +2,7 @@
 /* Checked kubeconfig entries into struct ek_client_config, with clientcmd's rules of validity. */
 #include <string.h>
 
-#include "informers/base64.h"
+#include "api/base64.h"
 #include "informers/kubeconfig-internal.h"
 
 /* A string member, NULL where it is absent, null or "". */

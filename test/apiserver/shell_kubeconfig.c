@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/mem.h"
-#include "informers/base64.h"
+#include "api/base64.h"
 #include "test/apiserver/shell-internal.h"
 
 static const char *peer_name(const struct ek_listener *listener)

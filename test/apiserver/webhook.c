@@ -6,7 +6,7 @@
 
 #include "api/mem.h"
 #include "api/obj.h"
-#include "informers/base64.h"
+#include "api/base64.h"
 #include "test/apiserver/patch.h"
 #include "test/apiserver/server-internal.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/mem.h"
-#include "informers/base64.h"
+#include "api/base64.h"
 
 #define ADMIN     "admin-of-the-soak"
 #define CRD_FILE  EK_TEST_DATA "/../../deploy/crd/evenkeel.dev_controlplanes.yaml"

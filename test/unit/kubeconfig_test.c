@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/buf.h"
-#include "informers/base64.h"
+#include "api/base64.h"
 #include "informers/kubeconfig.h"
 #include "test/support/testdir.h"
 

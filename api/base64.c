@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "informers/base64.h"
+#include "api/base64.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -44,20 +44,25 @@ int ek_base64_decode(const char *text, char **ret_data, size_t *ret_size)
     return 0;
 }
 
-char *ek_base64_encode(const void *data, size_t size)
+void ek_base64_write(const void *data, size_t size, char *out)
 {
     const uint8_t *in = data;
-    char *text = ek_xalloc((size + 2) / 3 * 4 + 1), *p = text;
 
     for (size_t i = 0; i < size; i += 3) {
         size_t left = size - i;
         uint32_t bits = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
                         (left > 2 ? in[i + 2] : 0u);
-        *p++ = alphabet[bits >> 18];
-        *p++ = alphabet[bits >> 12 & 63];
-        *p++ = left > 1 ? alphabet[bits >> 6 & 63] : '=';
-        *p++ = left > 2 ? alphabet[bits & 63] : '=';
+        *out++ = alphabet[bits >> 18];
+        *out++ = alphabet[bits >> 12 & 63];
+        *out++ = left > 1 ? alphabet[bits >> 6 & 63] : '=';
+        *out++ = left > 2 ? alphabet[bits & 63] : '=';
     }
-    *p = '\0';
+}
+
+char *ek_base64_encode(const void *data, size_t size)
+{
+    char *text = ek_xalloc(EK_BASE64_LEN(size) + 1);
+
+    ek_base64_write(data, size, text);
     return text;
 }

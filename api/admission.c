@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/admission.h"
+
+#include <string.h>
+
+#include "api/base64.h"
+#include "api/mem.h"
+#include "api/obj.h"
+
+static const char *text(yyjson_val *parent, const char *name)
+{
+    const char *s = yyjson_get_str(yyjson_obj_get(parent, name));
+
+    return s ? s : "";
+}
+
+static void read_kind(yyjson_val *v, struct ek_gvk *ret_kind)
+{
+    *ret_kind = (struct ek_gvk){text(v, "group"), text(v, "version"), text(v, "kind")};
+}
+
+static void read_resource(yyjson_val *v, struct ek_gvr *ret_resource)
+{
+    *ret_resource = (struct ek_gvr){text(v, "group"), text(v, "version"), text(v, "resource")};
+}
+
+static yyjson_val *value_or_null(yyjson_val *parent, const char *name)
+{
+    yyjson_val *v = yyjson_obj_get(parent, name);
+
+    return yyjson_is_null(v) ? NULL : v;
+}
+
+static int check_operation(const char *operation, struct ek_err *err)
+{
+    static const char *const known[] = {"CREATE", "UPDATE", "DELETE", "CONNECT"};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(known); i++)
+        if (!strcmp(operation, known[i]))
+            return 0;
+    return ek_err_set(err, EK_E_PARSE,
+                      "request.operation is none of CREATE, UPDATE, DELETE, "
+                      "CONNECT");
+}
+
+/* The request members that say how the client asked are absent when it asked for just this. */
+static void read_original(yyjson_val *root, struct ek_admission_request *r)
+{
+    yyjson_val *kind = yyjson_obj_get(root, "requestKind");
+    yyjson_val *resource = yyjson_obj_get(root, "requestResource");
+
+    r->request_kind = r->kind;
+    r->request_resource = r->resource;
+    r->request_subresource = text(root, "requestSubResource");
+    if (yyjson_is_obj(kind))
+        read_kind(kind, &r->request_kind);
+    if (yyjson_is_obj(resource))
+        read_resource(resource, &r->request_resource);
+    if (!*r->request_subresource && !yyjson_is_obj(resource))
+        r->request_subresource = r->subresource;
+}
+
+static int check_object(yyjson_val *v, const char *name, struct ek_err *err)
+{
+    return !v || yyjson_is_obj(v) ? 0
+                                  : ek_err_set(err, EK_E_PARSE, "request.%s is no object", name);
+}
+
+int ek_admission_request_read(yyjson_val *root, struct ek_admission_request *ret_request,
+                              struct ek_err *err)
+{
+    struct ek_admission_request r = {.root = root};
+
+    if (!yyjson_is_obj(root))
+        return ek_err_set(err, EK_E_PARSE, "request is missing or no object");
+    r.uid = text(root, "uid");
+    read_kind(yyjson_obj_get(root, "kind"), &r.kind);
+    read_resource(yyjson_obj_get(root, "resource"), &r.resource);
+    r.subresource = text(root, "subResource");
+    read_original(root, &r);
+    r.name = text(root, "name");
+    r.namespace = text(root, "namespace");
+    r.operation = text(root, "operation");
+    r.dry_run = yyjson_is_true(yyjson_obj_get(root, "dryRun"));
+    r.user_info = yyjson_obj_get(root, "userInfo");
+    r.object = value_or_null(root, "object");
+    r.old_object = value_or_null(root, "oldObject");
+    if (!*r.kind.kind || !*r.resource.resource)
+        return ek_err_set(err, EK_E_PARSE, "request.kind or request.resource is missing");
+    int rc = check_operation(r.operation, err);
+    if (!rc)
+        rc = check_object(r.object, "object", err);
+    if (!rc)
+        rc = check_object(r.old_object, "oldObject", err);
+    if (!rc)
+        *ret_request = r;
+    return rc;
+}
+
+int ek_admission_review_parse(const char *body, size_t len, struct ek_admission_review *ret_review,
+                              struct ek_err *err)
+{
+    yyjson_doc *doc = ek_json_parse(body, len, err);
+
+    if (!doc)
+        return err ? err->code : EK_E_PARSE;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    struct ek_admission_request request;
+    int rc = 0;
+    if (strcmp(text(root, "kind"), "AdmissionReview") != 0 ||
+        strcmp(text(root, "apiVersion"), "admission.k8s.io/v1") != 0)
+        rc = ek_err_set(err, EK_E_PARSE,
+                        "expected an AdmissionReview of admission.k8s.io/v1, as a webhook with "
+                        "admissionReviewVersions [v1] gets it");
+    if (!rc)
+        rc = ek_admission_request_read(yyjson_obj_get(root, "request"), &request, err);
+    if (!rc && !*request.uid)
+        rc = ek_err_set(err, EK_E_PARSE, "request.uid is missing");
+    if (rc) {
+        yyjson_doc_free(doc);
+        return rc;
+    }
+    *ret_review = (struct ek_admission_review){doc, request};
+    return 0;
+}
+
+void ek_admission_review_done(struct ek_admission_review *review)
+{
+    yyjson_doc_free(review->doc);
+    review->doc = NULL;
+}
+
+static int add_patch(yyjson_mut_doc *doc, yyjson_mut_val *response, yyjson_mut_val *patch)
+{
+    if (!patch || yyjson_mut_arr_size(patch) == 0)
+        return 0;
+    size_t len;
+    char *json = yyjson_mut_val_write_opts(patch, YYJSON_WRITE_NOFLAG, &ek_json_alc, &len, NULL);
+    char *base64 = json ? ek_alloc(EK_BASE64_LEN(len) + 1) : NULL;
+    if (base64)
+        ek_base64_write(json, len, base64);
+    bool ok = base64 && yyjson_mut_obj_add_strcpy(doc, response, "patch", base64) &&
+              yyjson_mut_obj_add_str(doc, response, "patchType", "JSONPatch");
+    ek_free(json);
+    ek_free(base64);
+    return ok ? 0 : EK_E_NOMEM;
+}
+
+static void add_status(yyjson_mut_doc *doc, yyjson_mut_val *response,
+                       const struct ek_admission_response *r)
+{
+    if (r->allowed)
+        return;
+    yyjson_mut_val *status = yyjson_mut_obj_add_obj(doc, response, "status");
+    yyjson_mut_obj_add_int(doc, status, "code", r->code ? r->code : 403);
+    yyjson_mut_obj_add_str(doc, status, "status", "Failure");
+    if (r->reason)
+        yyjson_mut_obj_add_str(doc, status, "reason", r->reason);
+    yyjson_mut_obj_add_str(doc, status, "message", r->message ? r->message : "");
+}
+
+static void add_notes(yyjson_mut_doc *doc, yyjson_mut_val *response,
+                      const struct ek_admission_response *r)
+{
+    if (r->n_warnings) {
+        yyjson_mut_val *warnings = yyjson_mut_obj_add_arr(doc, response, "warnings");
+        for (size_t i = 0; i < r->n_warnings && i < EK_ADMISSION_WARNINGS_MAX; i++)
+            yyjson_mut_arr_add_str(doc, warnings, r->warnings[i]);
+    }
+    if (r->n_audit_annotations) {
+        yyjson_mut_val *audit = yyjson_mut_obj_add_obj(doc, response, "auditAnnotations");
+        for (size_t i = 0; i < r->n_audit_annotations; i++)
+            yyjson_mut_obj_add_str(doc, audit, r->audit_annotations[2 * i],
+                                   r->audit_annotations[2 * i + 1]);
+    }
+}
+
+int ek_admission_response_write(const struct ek_admission_response *response, struct ek_buf *out)
+{
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
+    yyjson_mut_val *root = yyjson_mut_obj(doc);
+    yyjson_mut_doc_set_root(doc, root);
+    yyjson_mut_obj_add_str(doc, root, "apiVersion", "admission.k8s.io/v1");
+    yyjson_mut_obj_add_str(doc, root, "kind", "AdmissionReview");
+    yyjson_mut_val *r = yyjson_mut_obj_add_obj(doc, root, "response");
+    yyjson_mut_obj_add_str(doc, r, "uid", response->uid);
+    bool ok = yyjson_mut_obj_add_bool(doc, r, "allowed", response->allowed);
+    add_status(doc, r, response);
+    add_notes(doc, r, response);
+    int rc = ok ? add_patch(doc, r, response->patch) : EK_E_NOMEM;
+    size_t len;
+    char *json =
+        rc ? NULL : yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &ek_json_alc, &len, NULL);
+    if (!rc)
+        rc = json ? ek_buf_append(out, json, len) : EK_E_NOMEM;
+    ek_free(json);
+    yyjson_mut_doc_free(doc);
+    return rc;
+}

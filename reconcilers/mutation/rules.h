@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which requests a policy or a binding is for: MatchResources of admissionregistration.k8s.io.
+ *
+ * Read once from JSON, then asked per request. Selectors are compiled, strings are owned. Immutable
+ * and shareable after reading. Source: mutation sheet, sections 1 and 2.1 (4 and 5).
+ */
+#ifndef RECONCILERS_MUTATION_RULES_H
+#define RECONCILERS_MUTATION_RULES_H
+
+#include "api/admission.h"
+#include "api/selector.h"
+
+struct ek_rules;
+
+/* Resources that are other versions or groups of one another ("deployments" of apps/v1 and of
+ * extensions/v1beta1), for matchPolicy Equivalent. */
+struct ek_equivalents {
+    /* Calls fn with each resource that is equivalent to resource/subresource, and its kind, until
+     * fn returns true. The resource itself is not among them. */
+    void (*each)(void *arg, const struct ek_gvr *resource, const char *subresource,
+                 bool (*fn)(void *fn_arg, const struct ek_gvr *other, const struct ek_gvk *kind),
+                 void *fn_arg);
+    void *arg;
+};
+
+/*
+ * Reads a MatchResources object (NULL or absent rules match everything, as a binding without
+ * matchResources does). Returns an owned value, or NULL with err naming the field.
+ */
+struct ek_rules *ek_rules_new(yyjson_val *match_resources, struct ek_err *err);
+void ek_rules_free(struct ek_rules *rules);
+
+enum ek_rules_answer {
+    EK_RULES_NO,
+    EK_RULES_YES,
+    EK_RULES_ERROR, /* a selector cannot be answered; err says why */
+};
+
+/*
+ * Whether request is covered. namespace_object is the Namespace that the request is in, NULL when
+ * it is in none (for a Namespace the object's own new labels count on create and update).
+ * equivalents may be NULL for none known. On EK_RULES_YES, *ret_resource and *ret_kind are what
+ * the object is matched as (the request's own unless an equivalent matched).
+ */
+enum ek_rules_answer
+ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *request,
+               yyjson_val *namespace_object, const struct ek_equivalents *equivalents,
+               struct ek_gvr *ret_resource, struct ek_gvk *ret_kind, struct ek_err *err);
+
+/* One rule, for those who compute registrations from policies: the JSON of resourceRules and
+ * excludeResourceRules, borrowed for the life of what the rules were read from. */
+size_t ek_rules_len(const struct ek_rules *rules);
+yyjson_val *ek_rules_at(const struct ek_rules *rules, size_t i);
+
+#endif
