@@ -8,15 +8,14 @@
 #include "api/cel/ast.h"
 
 /*
- * Checks a call of `format` on a constant string whose argument is a list literal, as far as types
- * known before evaluation allow: args are the nodes of the list's n items, with their checked types
- * in node->type. Returns true when nothing is wrong; else writes what the reference says of it,
- * without its prefix "<input>:line:column: ", into message (one line, cut to size). *ret_arg is the
- * item that it is about, or -1 when it is about the format string.
+ * Checks call, a checked call of a function named "format": when it is the one of this library on a
+ * constant string with a list literal, the clauses must suit the items as far as their types are
+ * known. Returns true when nothing is wrong; else writes what the reference says of it (one line,
+ * cut to size) into message, and *ret_node is the node that it is reported at.
  *
  * Source: cel-go 0.26, ext/formatting.go, the validator of constant format strings.
  */
-bool ek_cel_format_check(const char *format, size_t len, struct ek_cel_node *const *args,
-                         uint32_t n, char *message, size_t size, int *ret_arg);
+bool ek_cel_format_check(const struct ek_cel_node *call, char *message, size_t size,
+                         const struct ek_cel_node **ret_node);
 
 #endif
