@@ -48,9 +48,11 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
                yyjson_val *namespace_object, const struct ek_equivalents *equivalents,
                struct ek_gvr *ret_resource, struct ek_gvk *ret_kind, struct ek_err *err);
 
-/* One rule, for those who compute registrations from policies: the JSON of resourceRules and
- * excludeResourceRules, borrowed for the life of what the rules were read from. */
+/* For those who compute registrations: the number of resourceRules, and the JSON of one (NULL
+ * beyond the last), borrowed from rules. */
 size_t ek_rules_len(const struct ek_rules *rules);
 yyjson_val *ek_rules_at(const struct ek_rules *rules, size_t i);
+
+EK_CLEANUP_PTR(ek_rules, ek_rules_free)
 
 #endif
