@@ -122,7 +122,49 @@ struct ek_cel_fault {
 
 /* The value that stands for a JSON value read in place (NULL stands for null). Whole numbers that
  * fit int64 are int, all others double: what Kubernetes' unstructured content does. */
-struct ek_cel_val ek_cel_from_json(yyjson_val *json);
+static inline struct ek_cel_val ek_cel_from_json(yyjson_val *json)
+{
+    struct ek_cel_val v = {.kind = EK_CEL_NULL};
+
+    switch (yyjson_get_type(json)) {
+    case YYJSON_TYPE_STR:
+        v.kind = EK_CEL_STRING;
+        v.n = (uint32_t)unsafe_yyjson_get_len(json);
+        v.s = unsafe_yyjson_get_str(json);
+        break;
+    case YYJSON_TYPE_OBJ:
+        v.kind = EK_CEL_MAP;
+        v.form = EK_CEL_JSON;
+        v.n = (uint32_t)unsafe_yyjson_get_len(json);
+        v.json = json;
+        break;
+    case YYJSON_TYPE_ARR:
+        v.kind = EK_CEL_LIST;
+        v.form = EK_CEL_JSON;
+        v.n = (uint32_t)unsafe_yyjson_get_len(json);
+        v.json = json;
+        break;
+    case YYJSON_TYPE_BOOL:
+        v.kind = EK_CEL_BOOL;
+        v.b = unsafe_yyjson_get_bool(json);
+        break;
+    case YYJSON_TYPE_NUM:
+        if (yyjson_is_real(json)) {
+            v.kind = EK_CEL_DOUBLE;
+            v.d = unsafe_yyjson_get_real(json);
+        } else if (yyjson_is_sint(json) || unsafe_yyjson_get_uint(json) <= INT64_MAX) {
+            v.kind = EK_CEL_INT;
+            v.i = unsafe_yyjson_get_sint(json);
+        } else {
+            v.kind = EK_CEL_DOUBLE;
+            v.d = (double)unsafe_yyjson_get_uint(json);
+        }
+        break;
+    default:
+        break;
+    }
+    return v;
+}
 
 static inline struct ek_cel_val ek_cel_null(void)
 {
@@ -308,16 +350,17 @@ const char *ek_cel_env_slot_name(const struct ek_cel_env *env, size_t slot);
 
 struct ek_cel_issue {
     enum ek_cel_error_kind kind;
-    uint32_t position;     /* code points before the place */
-    uint32_t line, column; /* from 1, columns in code points */
+    uint32_t position;     /* code points before the place; UINT32_MAX for the whole text */
+    uint32_t line, column; /* from 1, columns in code points; 0 for the whole text */
     const char *message;   /* one line, owned by the issues */
 };
 
-/* What is wrong with a text: at most EK_CEL_ISSUES_MAX are kept. Zero-initialise before use. */
+/* What is wrong with a text, by its place in it: the first EK_CEL_ISSUES_MAX that were found are
+ * kept. Zero-initialise before use. */
 #define EK_CEL_ISSUES_MAX 100
 struct ek_cel_issues {
     struct ek_cel_issue *list;
-    size_t len;
+    size_t len, dropped;
     struct ek_arena *arena; /* owned */
 };
 

@@ -16,6 +16,8 @@ struct ek_cel_eval {
     const struct ek_cel_limits *limits;
     const struct ek_cel_program *program;
     const struct ek_cel_val *vars;
+    struct ek_cel_json_index *indexes; /* of large JSON objects that were looked into (value.h) */
+    struct ek_cel_zone *zones;         /* time zones that were asked for (time.h) */
 };
 
 #endif

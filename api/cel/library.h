@@ -205,11 +205,22 @@ bool ek_cel_list_append(struct ek_cel_eval *eval, struct ek_cel_val *list,
 bool ek_cel_list_extend(struct ek_cel_eval *eval, struct ek_cel_val *list,
                         const struct ek_cel_val *more);
 
-/* Sets *map to map with that entry; an equal key gets the new value when replace, else is left.
- * Returns 1 when added or replaced, 0 when the key was there and left, -1 without memory. key must
- * be an int, uint, bool or string. */
+/* Sets *map to map with that entry. With replace, for a map that nobody else holds yet, the entry
+ * of the very same key (1 and 1u are two) gets the new value in place; else a key that finds an
+ * entry leaves it. Returns 1 when added or replaced, 0 when left, -1 without memory. Any value may
+ * be a key, but bytes, which the reference cannot hash. */
 int ek_cel_map_put(struct ek_cel_eval *eval, struct ek_cel_val *map, const struct ek_cel_val *key,
                    const struct ek_cel_val *value, bool replace);
+
+/* ek_cel_map_find in about constant time for large JSON objects too: their keys are indexed when
+ * they are first looked into. */
+int ek_cel_map_get(struct ek_cel_eval *eval, const struct ek_cel_val *map,
+                   const struct ek_cel_val *key, struct ek_cel_val *ret_value);
+
+/* == as the operator sees it: 1, 0, or -1 with *ret_error, for opaque values that cannot be
+ * compared (see above) and values nested too deep. ek_cel_equal takes both for unequal. */
+int ek_cel_try_equal(struct ek_cel_eval *eval, const struct ek_cel_val *a,
+                     const struct ek_cel_val *b, struct ek_cel_val *ret_error);
 
 /* optional.of(value), copying value into the arena; optional.none() when value is NULL. */
 struct ek_cel_val ek_cel_optional(struct ek_cel_eval *eval, const struct ek_cel_val *value);
