@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Field errors: what is wrong with which field of an object, in apimachinery's words
+ * (pkg/util/validation/field), which users know from kubectl and search for.
+ *
+ *     struct ek_field_errors errors = {.arena = arena};
+ *     ek_field_required(&errors, "spec.policyName", "");
+ *     ek_field_errors_join(&errors, &out);
+ *
+ * Paths are printf formats, so that an index is written where it belongs. Everything lives in the
+ * arena. Not thread safe.
+ */
+#ifndef API_FIELDERR_H
+#define API_FIELDERR_H
+
+#include <yyjson.h>
+
+#include "api/arena.h"
+#include "api/buf.h"
+
+#define EK_FIELD_ERRORS_MAX 1000 /* more are dropped */
+
+struct ek_field_errors {
+    struct ek_arena *arena; /* borrowed */
+    const char **texts;     /* "spec.a: Required value" */
+    size_t n, cap;
+};
+
+/* "path: Required value[: detail]"; detail "" for none. */
+void ek_field_required(struct ek_field_errors *errors, const char *detail, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "path: Invalid value: <value>: detail". value is quoted by the caller: see ek_field_quote. */
+void ek_field_invalid(struct ek_field_errors *errors, const char *value, const char *detail,
+                      const char *path, ...) __attribute__((format(printf, 4, 5)));
+
+/* "path: Unsupported value: "x": supported values: "a", "b""; supported ends with NULL. */
+void ek_field_unsupported(struct ek_field_errors *errors, const char *value,
+                          const char *const *supported, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* "path: Duplicate value: "x"". */
+void ek_field_duplicate(struct ek_field_errors *errors, const char *value, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "path: Forbidden: detail". */
+void ek_field_forbidden(struct ek_field_errors *errors, const char *detail, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "path: Too many: n: must have at most max items". */
+void ek_field_too_many(struct ek_field_errors *errors, size_t n, size_t max, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* s as Go's %q, in the arena. */
+const char *ek_field_quote(struct ek_field_errors *errors, const char *s);
+
+/* Appends all errors as apimachinery aggregates them: one alone, several as "[a, b]", each text
+ * once. Returns 0 or out's error. */
+int ek_field_errors_join(const struct ek_field_errors *errors, struct ek_buf *out);
+
+#endif
