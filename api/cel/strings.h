@@ -6,6 +6,22 @@
 #define API_CEL_STRINGS_H
 
 #include "api/cel/ast.h"
+#include "api/cel/library.h"
+
+/* Appends len octets of valid UTF-8 between double quotes, as Go's %q does. */
+void ek_cel_text_quote(struct ek_cel_text *text, const char *s, size_t len);
+
+/*
+ * The two implementations of format. Up to version 3 of the library numbers are written as people
+ * of the locale en-US do ("1,234.5", and powers of ten as superscripts), from version 4 on as the
+ * specification says.
+ */
+#define EK_CEL_FORMAT_ID           "string_format"
+#define EK_CEL_FORMAT_SPEC_VERSION 4
+struct ek_cel_val ek_cel_format_localized(struct ek_cel_eval *eval, const struct ek_cel_val *args,
+                                          uint32_t n);
+struct ek_cel_val ek_cel_format_spec(struct ek_cel_eval *eval, const struct ek_cel_val *args,
+                                     uint32_t n);
 
 /*
  * Checks call, a checked call of a function named "format": when it is the one of this library on a
