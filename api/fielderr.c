@@ -95,6 +95,12 @@ void ek_field_too_many(struct ek_field_errors *errors, size_t n, size_t max, con
                                 n, max));
 }
 
+void ek_field_internal(struct ek_field_errors *errors, const char *detail, const char *path, ...)
+{
+    PATH(path);
+    add(errors, ek_arena_printf(errors->arena, "%s: Internal error%s", at, tail(errors, detail)));
+}
+
 const char *ek_field_quote(struct ek_field_errors *errors, const char *s)
 {
     EK_AUTO(ek_buf) out;

@@ -51,6 +51,10 @@ void ek_field_forbidden(struct ek_field_errors *errors, const char *detail, cons
 void ek_field_too_many(struct ek_field_errors *errors, size_t n, size_t max, const char *path, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* "path: Internal error: detail". */
+void ek_field_internal(struct ek_field_errors *errors, const char *detail, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* s as Go's %q, in the arena. */
 const char *ek_field_quote(struct ek_field_errors *errors, const char *s);
 

@@ -69,8 +69,8 @@ enum ek_policy_slot {
     EK_SLOT_NAMESPACE_OBJECT,
     EK_SLOT_AUTHORIZER,
     EK_SLOT_REQUEST_RESOURCE, /* authorizer.requestResource */
-    EK_SLOT_PARAMS,           /* declared only with a paramKind */
     EK_SLOT_VARIABLES,        /* not in match conditions */
+    EK_SLOT_PARAMS,           /* declared only with a paramKind */
     EK_SLOT_MAX,
 };
 
@@ -119,11 +119,12 @@ const struct ek_binding *ek_binding_ref(const struct ek_binding *binding);
 void ek_binding_unref(const struct ek_binding *binding);
 
 /*
- * The answer an API server gives to creating obj (a policy or a binding): 0 when it is accepted,
- * else the HTTP status (422, or 400 for unknown fields when strict) with the Status reason and
- * message in err.
+ * The answer an API server gives to creating obj, a policy or a binding: 0 when it is accepted,
+ * else the HTTP status with the Status message appended to out and the reason in *ret_reason
+ * (constant): 422 Invalid, or 400 BadRequest for fields that the kind does not have, if strict.
+ * compat_minor as in ek_policy_new: a server of 1.NN takes what 1.NN-1 can run.
  */
-int ek_policy_validate(const struct ek_obj *obj, bool strict, struct ek_err *err,
-                       struct ek_buf *message);
+int ek_policy_validate(const struct ek_obj *obj, bool strict, int compat_minor, struct ek_buf *out,
+                       const char **ret_reason);
 
 #endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/mutation/compile.h"
+
+#include <string.h>
+
+#include "api/mem.h"
+
+#define ERROR_TEXT_MAX ((size_t)16 << 10) /* of one expression; carets under long lines are cut */
+#define VARIABLES_TYPE "kubernetes.variables"
+
+static const struct {
+    enum ek_policy_slot slot;
+    const char *name, *type;
+} declarations[] = {
+    {EK_SLOT_OBJECT, "object", "dyn"},
+    {EK_SLOT_OLD_OBJECT, "oldObject", "dyn"},
+    {EK_SLOT_REQUEST, "request", "kubernetes.AdmissionRequest"},
+    {EK_SLOT_NAMESPACE_OBJECT, "namespaceObject", "kubernetes.Namespace"},
+    {EK_SLOT_AUTHORIZER, "authorizer", "kubernetes.authorization.Authorizer"},
+    {EK_SLOT_REQUEST_RESOURCE, "authorizer.requestResource",
+     "kubernetes.authorization.ResourceCheck"},
+    {EK_SLOT_VARIABLES, "variables", VARIABLES_TYPE},
+    {EK_SLOT_PARAMS, "params", "dyn"},
+};
+
+/* Declares what that place has. Slots are handed out in order, so a place without variables or
+ * params gets names there that no text can spell. */
+static int declare(struct ek_cel_env *env, bool variables, bool params, struct ek_err *err)
+{
+    int rc = ek_cel_env_declare_field(env, VARIABLES_TYPE, "@none", "dyn", err);
+
+    for (size_t i = 0; rc >= 0 && i < EK_ARRAY_SIZE(declarations); i++) {
+        bool has = (declarations[i].slot != EK_SLOT_VARIABLES || variables) &&
+                   (declarations[i].slot != EK_SLOT_PARAMS || params);
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", has ? "" : "@", declarations[i].name);
+        rc = ek_cel_env_declare(env, name, declarations[i].type, err);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static struct ek_cel_env *make(enum ek_cel_env_set set, int compat_minor, bool variables,
+                               bool params, struct ek_err *err)
+{
+    struct ek_cel_env *env = ek_cel_env_new(
+        &(struct ek_cel_env_options){.set = set,
+                                     .mode = compat_minor ? EK_CEL_NEW : EK_CEL_STORED,
+                                     .compat_minor = compat_minor},
+        err);
+
+    if (env && declare(env, variables, params, err)) {
+        ek_cel_env_unref(env);
+        return NULL;
+    }
+    return env;
+}
+
+int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, int compat_minor,
+                        struct ek_err *err)
+{
+    envs->condition = make(EK_CEL_ENV_KUBERNETES, compat_minor, false, has_params, err);
+    envs->variable =
+        envs->condition ? make(EK_CEL_ENV_KUBERNETES, compat_minor, true, has_params, err) : NULL;
+    envs->mutation =
+        envs->variable ? make(EK_CEL_ENV_MUTATION, compat_minor, true, has_params, err) : NULL;
+    if (envs->mutation)
+        return 0;
+    ek_policy_envs_done(envs);
+    return EK_E_INVAL;
+}
+
+void ek_policy_envs_done(struct ek_policy_envs *envs)
+{
+    ek_cel_env_unref(envs->condition);
+    ek_cel_env_unref(envs->variable);
+    ek_cel_env_unref(envs->mutation);
+    *envs = (struct ek_policy_envs){0};
+}
+
+/* Replaces *env, which is frozen once it has compiled something, by one that knows the field. */
+static int add_field(struct ek_cel_env **env, const char *name, const char *type,
+                     struct ek_err *err)
+{
+    struct ek_cel_env *extended = ek_cel_env_extend(*env);
+
+    if (!extended)
+        return EK_E_NOMEM;
+    ek_cel_env_unref(*env);
+    *env = extended;
+    return ek_cel_env_declare_field(extended, VARIABLES_TYPE, name, type, err);
+}
+
+int ek_policy_envs_add(struct ek_policy_envs *envs, const char *name, const char *type,
+                       struct ek_err *err)
+{
+    int rc = add_field(&envs->variable, name, type, err);
+
+    return rc ? rc : add_field(&envs->mutation, name, type, err);
+}
+
+enum ek_compile_error ek_policy_compile(struct ek_cel_env *env, const char *text, const char *want,
+                                        struct ek_arena *arena,
+                                        const struct ek_cel_program **ret_program,
+                                        const char **ret_error)
+{
+    static const char instantiation[] = "program instantiation failed";
+    EK_AUTO(ek_cel_issues) issues = {0};
+    EK_AUTO(ek_buf) out;
+    struct ek_cel_program *program = ek_cel_compile(env, text, strlen(text), NULL, &issues);
+
+    *ret_program = NULL;
+    *ret_error = NULL;
+    ek_buf_init(&out, ERROR_TEXT_MAX);
+    if (!program) {
+        const char *first = issues.len ? issues.list[0].message : "no memory";
+        if (!strncmp(first, instantiation, sizeof instantiation - 1)) {
+            *ret_error = ek_arena_strdup(arena, first);
+            return EK_COMPILE_INTERNAL;
+        }
+        ek_buf_puts(&out, "compilation failed: ");
+        ek_cel_issues_format(&issues, text, strlen(text), &out);
+        while (out.len && out.data[out.len - 1] == '\n')
+            out.data[--out.len] = '\0';
+        *ret_error = ek_arena_strdup(arena, ek_buf_str(&out));
+        return EK_COMPILE_INVALID;
+    }
+    if (want && strcmp(ek_cel_program_type(program), want) != 0) {
+        *ret_error = ek_arena_printf(arena, "must evaluate to %s but got %s", want,
+                                     ek_cel_program_type(program));
+        ek_cel_program_unref(program);
+        return EK_COMPILE_INVALID;
+    }
+    *ret_program = program;
+    return EK_COMPILE_OK;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fields of policies and bindings that need no CEL: names, rules, selectors, references, as
+ * the API server validates them. Not for those outside this folder. Source: mutation sheet,
+ * section 1, "Validation"; texts are the API server's.
+ */
+#ifndef RECONCILERS_MUTATION_VALIDATION_H
+#define RECONCILERS_MUTATION_VALIDATION_H
+
+#include "api/fielderr.h"
+
+extern const char *const ek_failure_policies[], *const ek_reinvocation_policies[],
+                                                    *const ek_patch_types[];
+
+/* metadata.name of a cluster-scoped object named as a DNS subdomain. */
+void ek_validate_name(struct ek_field_errors *errors, const char *name, const char *path);
+
+/* A MatchResources; required rules: at least one (policies). NULL is nothing to check. */
+void ek_validate_match_resources(struct ek_field_errors *errors, yyjson_val *match_resources,
+                                 const char *path);
+
+/* That resourceRules name operations which can be mutated. */
+void ek_validate_mutating_operations(struct ek_field_errors *errors, yyjson_val *match_resources,
+                                     const char *path);
+
+void ek_validate_param_kind(struct ek_field_errors *errors, yyjson_val *param_kind);
+void ek_validate_param_ref(struct ek_field_errors *errors, yyjson_val *param_ref);
+
+/* A qualified name, as of match conditions. */
+void ek_validate_qualified_name(struct ek_field_errors *errors, const char *name, const char *path);
+
+/* True for a name that a CEL variable can have. */
+bool ek_is_cel_identifier(const char *name);
+
+/* Members that the kind of object does not have, as a strict decoder reports them: "unknown field
+ * "spec.validations"", joined by ", "; "" for none. Lives in arena. */
+const char *ek_unknown_fields(yyjson_val *object, bool binding, struct ek_arena *arena);
+
+#endif
