@@ -65,6 +65,7 @@ struct ek_cel_ref; /* api/cel/check.h: what the checker resolved a node to */
 struct ek_cel_node {
     uint8_t kind;      /* enum ek_cel_node_kind */
     uint8_t mark;      /* of the pass at work; 0 between passes */
+    uint16_t depth;    /* nodes from here to the deepest below, with this one; capped */
     uint32_t position; /* code points before the token that the reference reports it at */
     const struct ek_cel_type *type; /* by the checker, else NULL */
     const struct ek_cel_ref *ref;   /* by the checker, NULL for what needs none */

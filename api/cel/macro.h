@@ -2,7 +2,8 @@
 /*
  * What a macro's expansion may make. Nodes live in the compilation's arena and are reported at the
  * position of the macro call. Every maker returns NULL without memory, and takes NULL arguments by
- * returning NULL, so that an expansion needs one check at its end at most.
+ * returning NULL, so that an expansion needs one check at its end at most. Names are kept as they are, so they must be constants or come from a node. An
+ * argument may be used more than once.
  */
 #ifndef API_CEL_MACRO_H
 #define API_CEL_MACRO_H

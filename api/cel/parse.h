@@ -21,8 +21,7 @@ struct ek_cel_parse_options {
     const struct ek_cel_macro *(*find_macro)(void *arg, const char *name, bool member, uint32_t n);
     void *find_macro_arg;
     bool optional_syntax; /* a.?b, a[?i], [?e], {?k: v}, T{?f: v} */
-    bool backticks;       /* a.`b-c` */
-    bool reserved_fields; /* unused names such as `namespace` are allowed as field names anyway */
+    bool backticks;       /* a.`b-c`, T{`b-c`: v} */
 };
 
 /* Parses len octets into *ret, all of it in arena. Returns 0; or EK_E_PARSE or EK_E_LIMIT with
@@ -30,8 +29,10 @@ struct ek_cel_parse_options {
 int ek_cel_parse(const char *text, size_t len, const struct ek_cel_parse_options *options,
                  struct ek_arena *arena, struct ek_cel_ast *ret, struct ek_cel_issues *issues);
 
-/* Adds an issue at position of text by printf rules (columns and lines are worked out here);
- * dropped beyond EK_CEL_ISSUES_MAX. */
+#define EK_CEL_NOWHERE UINT32_MAX /* the position of what is wrong with a text as a whole */
+
+/* Adds an issue at position of text by printf rules (columns and lines are worked out here),
+ * keeping the list in order of position; counted as dropped beyond EK_CEL_ISSUES_MAX. */
 void ek_cel_issue_add(struct ek_cel_issues *issues, enum ek_cel_error_kind kind, const char *text,
                       size_t len, uint32_t position, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
