@@ -1,128 +1,362 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/cel/environment.h"
+/* Environments: base declarations of a version with a host's own on top of them. */
+#include <ctype.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "api/cel/scope-internal.h"
+#include "api/mem.h"
+
+/*
+ * An environment's scope points past ancestors that declare nothing, so that chains of extensions
+ * (one per policy variable) cost a look-up next to nothing.
+ */
+struct ek_cel_env {
+    atomic_uint refs;
+    atomic_bool frozen;
+    struct ek_cel_env *parent; /* NULL, or holds a reference */
+    struct ek_cel_env_rules rules;
+    bool no_macros;
+    struct ek_cel_scope scope;
+    const struct ek_cel_decl_variable **variables; /* its own, by slot */
+    uint32_t n_variables, cap_variables;
+    uint32_t first_slot; /* number of the ancestors' variables */
+};
+
+static int no_memory(struct ek_err *err)
+{
+    return ek_err_set(err, EK_E_NOMEM, "no memory for CEL declarations");
+}
+
+static struct ek_cel_env *env_alloc(void)
+{
+    struct ek_cel_env *env = ek_alloc(sizeof *env);
+
+    if (env) {
+        atomic_init(&env->refs, 1);
+        atomic_init(&env->frozen, false);
+    }
+    return env;
+}
 
 struct ek_cel_env *ek_cel_env_new(const struct ek_cel_env_options *options, struct ek_err *err)
 {
-    (void)options;
-    ek_err_set(err, EK_E_UNSUPPORTED, "no environments yet");
-    return NULL;
+    struct ek_cel_env_rules rules;
+    const struct ek_cel_scope *base = ek_cel_base_get(options, &rules, err);
+    struct ek_cel_env *env = base ? env_alloc() : NULL;
+
+    if (!env) {
+        if (base)
+            no_memory(err);
+        return NULL;
+    }
+    env->rules = rules;
+    env->no_macros = options->no_macros;
+    env->scope.up = base;
+    if (options->container && *options->container) {
+        env->rules.container = ek_cel_pool_strdup(&env->scope.pool, options->container);
+        if (!env->rules.container) {
+            no_memory(err);
+            ek_cel_env_unref(env);
+            return NULL;
+        }
+    }
+    return env;
+}
+
+static bool scope_empty(const struct ek_cel_scope *scope)
+{
+    return scope->n_symbols == 0 && scope->n_fields == 0;
 }
 
 struct ek_cel_env *ek_cel_env_extend(struct ek_cel_env *parent)
 {
-    return ek_cel_env_ref(parent);
+    struct ek_cel_env *env = env_alloc();
+
+    if (!env)
+        return NULL;
+    ek_cel_env_freeze(parent);
+    env->parent = ek_cel_env_ref(parent);
+    env->rules = parent->rules;
+    env->no_macros = parent->no_macros;
+    env->scope.up = scope_empty(&parent->scope) ? parent->scope.up : &parent->scope;
+    env->first_slot = parent->first_slot + parent->n_variables;
+    return env;
 }
 
 struct ek_cel_env *ek_cel_env_ref(struct ek_cel_env *env)
 {
+    atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
     return env;
 }
 
 void ek_cel_env_unref(struct ek_cel_env *env)
 {
-    (void)env;
+    while (env && atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) == 1) {
+        struct ek_cel_env *parent = env->parent;
+        ek_cel_scope_done(&env->scope);
+        ek_free(env->variables);
+        ek_free(env);
+        env = parent;
+    }
 }
+
+void ek_cel_env_freeze(struct ek_cel_env *env)
+{
+    atomic_store_explicit(&env->frozen, true, memory_order_release);
+}
+
+/* ---- Declaring ------------------------------------------------------------------------------- */
+
+static void *take_from_pool(void *pool, size_t size)
+{
+    return ek_cel_pool_take(pool, size);
+}
+
+static bool valid_segment(const char *s, size_t len)
+{
+    if (len == 0 || isdigit((unsigned char)s[0]))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)s[i]) && s[i] != '_')
+            return false;
+    return true;
+}
+
+static bool valid_name(const char *name)
+{
+    for (;;) {
+        size_t len = strcspn(name, ".");
+        if (!valid_segment(name, len))
+            return false;
+        if (!name[len])
+            return true;
+        name += len + 1;
+    }
+}
+
+static int must_be_open(const struct ek_cel_env *env, const char *what, struct ek_err *err)
+{
+    if (!atomic_load_explicit(&env->frozen, memory_order_acquire))
+        return 0;
+    return ek_err_set(err, EK_E_INVAL, "cannot declare %.200s: the environment is in use", what);
+}
+
+static const struct ek_cel_type *read_declared(struct ek_cel_env *env, const char *text,
+                                               struct ek_err *err)
+{
+    struct ek_cel_taker taker = {take_from_pool, &env->scope.pool};
+
+    return ek_cel_type_read(text, &env->scope, env->rules.object_types, &taker, err);
+}
+
+static bool variables_grow(struct ek_cel_env *env)
+{
+    uint32_t cap = env->cap_variables ? env->cap_variables * 2 : 8;
+    void *p;
+
+    if (env->n_variables < env->cap_variables)
+        return true;
+    p = ek_realloc(env->variables, cap * sizeof(*env->variables));
+    if (!p)
+        return false;
+    env->variables = p;
+    env->cap_variables = cap;
+    return true;
+}
+
+/* Makes the variable; the name is known to be free. */
+static int add_variable(struct ek_cel_env *env, const char *name, const struct ek_cel_type *type,
+                        struct ek_err *err)
+{
+    struct ek_cel_decl_variable *variable = ek_cel_pool_take(&env->scope.pool, sizeof *variable);
+
+    if (!variable || !variables_grow(env) ||
+        !ek_cel_scope_mark_heads(&env->scope, name, EK_CEL_HEAD_VALUE))
+        return no_memory(err);
+    struct ek_cel_symbol *symbol = ek_cel_scope_make(&env->scope, name);
+    if (!symbol)
+        return no_memory(err);
+    *variable =
+        (struct ek_cel_decl_variable){symbol->name, type, env->first_slot + env->n_variables};
+    symbol->variable = variable;
+    env->variables[env->n_variables++] = variable;
+    return (int)variable->slot;
+}
+
+#define SLOTS_MAX 100000
 
 int ek_cel_env_declare(struct ek_cel_env *env, const char *name, const char *type,
                        struct ek_err *err)
 {
-    (void)env;
-    (void)name;
-    (void)type;
-    return ek_err_set(err, EK_E_INVAL, "no declarations yet");
+    const struct ek_cel_type *read;
+    int rc = must_be_open(env, name, err);
+
+    if (rc)
+        return rc;
+    if (!valid_name(name))
+        return ek_err_set(err, EK_E_INVAL, "\"%.200s\" is no name of a CEL variable", name);
+    if (ek_cel_env_variable(env, name))
+        return ek_err_set(err, EK_E_INVAL, "the CEL variable %.200s is declared twice", name);
+    if (env->first_slot + env->n_variables >= SLOTS_MAX)
+        return ek_err_set(err, EK_E_LIMIT, "more than %d CEL variables", SLOTS_MAX);
+    read = read_declared(env, type, err);
+    if (!read) {
+        ek_err_prefix(err, "CEL variable %.200s", name);
+        return EK_E_INVAL;
+    }
+    return add_variable(env, name, read, err);
 }
 
 int ek_cel_env_declare_field(struct ek_cel_env *env, const char *struct_name, const char *field,
                              const char *type, struct ek_err *err)
 {
-    (void)env;
-    (void)struct_name;
-    (void)field;
-    (void)type;
-    return ek_err_set(err, EK_E_INVAL, "no declarations yet");
+    const struct ek_cel_type *read;
+    struct ek_cel_symbol *symbol;
+    int rc = must_be_open(env, struct_name, err);
+
+    if (rc)
+        return rc;
+    if (!valid_name(struct_name) || !*field)
+        return ek_err_set(err, EK_E_INVAL, "\"%.200s\", field \"%.200s\": no name", struct_name,
+                          field);
+    read = read_declared(env, type, err);
+    if (!read) {
+        ek_err_prefix(err, "field %.200s of %.200s", field, struct_name);
+        return EK_E_INVAL;
+    }
+    if (!ek_cel_env_struct(env, struct_name, NULL)) {
+        struct ek_cel_taker taker = {take_from_pool, &env->scope.pool};
+        if (!ek_cel_scope_mark_heads(&env->scope, struct_name, EK_CEL_HEAD_VALUE))
+            return no_memory(err);
+        symbol = ek_cel_scope_make(&env->scope, struct_name);
+        if (!symbol)
+            return no_memory(err);
+        symbol->object = ek_cel_type_build(&taker, EK_CEL_T_STRUCT, symbol->name, NULL, 0);
+        if (!symbol->object)
+            return no_memory(err);
+    }
+    return ek_cel_scope_put_field(&env->scope, struct_name, field, read) ? 0 : no_memory(err);
 }
+
+int ek_cel_env_add_library(struct ek_cel_env *env, const struct ek_cel_library *library,
+                           int version, struct ek_err *err)
+{
+    int rc = must_be_open(env, library->name, err);
+
+    return rc ? rc : ek_cel_scope_add_library(&env->scope, library, version, err);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 size_t ek_cel_env_slots(const struct ek_cel_env *env)
 {
-    (void)env;
-    return 0;
+    return env->first_slot + env->n_variables;
 }
 
 const char *ek_cel_env_slot_name(const struct ek_cel_env *env, size_t slot)
 {
-    (void)env;
-    (void)slot;
-    return NULL;
+    while (slot < env->first_slot)
+        env = env->parent;
+    slot -= env->first_slot;
+    return slot < env->n_variables ? env->variables[slot]->name : NULL;
 }
 
 const struct ek_cel_env_rules *ek_cel_env_rules(const struct ek_cel_env *env)
 {
-    (void)env;
-    return NULL;
+    return &env->rules;
 }
 
 const struct ek_cel_decl_function *ek_cel_env_function(const struct ek_cel_env *env,
                                                        const char *name)
 {
-    (void)env;
-    (void)name;
-    return NULL;
+    const struct ek_cel_decl_function *function;
+
+    EK_CEL_SCOPE_LOOKUP(&env->scope, name, function, function);
+    return function;
 }
 
 const struct ek_cel_decl_variable *ek_cel_env_variable(const struct ek_cel_env *env,
                                                        const char *name)
 {
-    (void)env;
-    (void)name;
-    return NULL;
+    const struct ek_cel_decl_variable *variable;
+
+    EK_CEL_SCOPE_LOOKUP(&env->scope, name, variable, variable);
+    return variable;
 }
 
 const struct ek_cel_macro *ek_cel_env_macro(const struct ek_cel_env *env, const char *name,
                                             bool member, uint32_t n)
 {
-    (void)env;
-    (void)name;
-    (void)member;
-    (void)n;
+    uint32_t hash = ek_cel_name_hash(name);
+
+    if (env->no_macros)
+        return NULL;
+    for (const struct ek_cel_scope *s = &env->scope; s; s = s->up) {
+        const struct ek_cel_symbol *symbol = ek_cel_scope_find(s, name, hash);
+        const struct ek_cel_macro_entry *e = symbol ? symbol->macros : NULL;
+        for (; e; e = e->next)
+            if (e->macro->member == member && (e->macro->args < 0 || e->macro->args == (int)n))
+                return e->macro;
+    }
     return NULL;
 }
 
 const struct ek_cel_type *ek_cel_env_type(const struct ek_cel_env *env, const char *name)
 {
-    (void)env;
-    (void)name;
+    uint32_t hash = ek_cel_name_hash(name);
+
+    for (const struct ek_cel_scope *s = &env->scope; s; s = s->up) {
+        const struct ek_cel_symbol *symbol = ek_cel_scope_find(s, name, hash);
+        if (symbol && symbol->type && symbol->named)
+            return symbol->type;
+    }
     return NULL;
 }
 
 const struct ek_cel_type *ek_cel_env_struct(const struct ek_cel_env *env, const char *name,
                                             struct ek_arena *arena)
 {
-    (void)env;
-    (void)name;
-    (void)arena;
-    return NULL;
+    static const struct ek_cel_type root = {.kind = EK_CEL_T_STRUCT, .name = "Object"};
+    const struct ek_cel_type *type;
+    size_t len = strlen(name) + 1;
+    char *copy;
+
+    EK_CEL_SCOPE_LOOKUP(&env->scope, name, object, type);
+    if (type || !env->rules.object_types || strncmp(name, "Object", 6) != 0)
+        return type;
+    if (!name[6])
+        return &root;
+    if (name[6] != '.' || !arena)
+        return NULL;
+    copy = ek_arena_try(arena, len);
+    return copy ? ek_cel_type_make(arena, EK_CEL_T_STRUCT, memcpy(copy, name, len), NULL, 0) : NULL;
 }
 
 const struct ek_cel_type *ek_cel_env_field(const struct ek_cel_env *env,
                                            const struct ek_cel_type *type, const char *field)
 {
-    (void)env;
-    (void)type;
-    (void)field;
-    return NULL;
+    if (env->rules.object_types && !strncmp(type->name, "Object", 6) &&
+        (!type->name[6] || type->name[6] == '.'))
+        return &ek_cel_type_dyn;
+    return ek_cel_scope_field(&env->scope, type->name, field);
+}
+
+static void *take_from_arena(void *arena, size_t size)
+{
+    return ek_arena_try(arena, size);
 }
 
 const struct ek_cel_type *ek_cel_env_read_type(const struct ek_cel_env *env, const char *text,
                                                struct ek_arena *arena, struct ek_err *err)
 {
-    (void)env;
-    (void)text;
-    (void)arena;
-    ek_err_set(err, EK_E_INVAL, "no types yet");
-    return NULL;
+    struct ek_cel_taker taker = {take_from_arena, arena};
+
+    return ek_cel_type_read(text, &env->scope, env->rules.object_types, &taker, err);
 }
 
-void ek_cel_env_freeze(struct ek_cel_env *env)
+bool ek_cel_env_may_qualify(const struct ek_cel_env *env, const char *head, bool function)
 {
-    (void)env;
+    return ek_cel_scope_heads(&env->scope, head) &
+           (function ? EK_CEL_HEAD_FUNCTION : EK_CEL_HEAD_VALUE);
 }

@@ -16,8 +16,9 @@ struct ek_cel_decl_overload {
     const struct ek_cel_overload *def;
     const struct ek_cel_type *const *args; /* receiver first */
     const struct ek_cel_type *result;
-    uint32_t n;   /* arguments, with the receiver */
-    bool generic; /* has type variables */
+    uint32_t n;         /* arguments, with the receiver */
+    uint32_t variables; /* type variables */
+    bool generic;       /* has type variables */
 };
 
 struct ek_cel_decl_function {
@@ -37,10 +38,12 @@ struct ek_cel_env_rules {
     bool mixed_numeric_order; /* 1 < 2.5 */
     bool optional_syntax;
     bool backticks;
-    bool keyword_fields;      /* names such as `namespace` after a dot and in T{...} */
+    bool keyword_fields;      /* fields of declared structs may be called `namespace` */
     bool validate_literals;   /* constant durations, timestamps, regexes, formats are checked */
     bool object_types;        /* Object, Object.a.b and JSONPatch exist */
     bool presence_test_costs; /* has() costs 1 (not in Kubernetes) */
+    bool locals_first;        /* variables of folds hide names declared as x.y and container.x,
+                                 and .x is never one (cel-spec since 2026; not in Kubernetes) */
     bool checked;             /* type checking is on */
     const char *container;    /* "" is the root */
 };
@@ -71,6 +74,9 @@ const struct ek_cel_type *ek_cel_env_field(const struct ek_cel_env *env,
 /* Reads a type as written in declarations and signatures into arena; NULL with err filled. */
 const struct ek_cel_type *ek_cel_env_read_type(const struct ek_cel_env *env, const char *text,
                                                struct ek_arena *arena, struct ek_err *err);
+
+/* True when a declared function (else a variable or type) has a name that begins with "head.". */
+bool ek_cel_env_may_qualify(const struct ek_cel_env *env, const char *head, bool function);
 
 /* Makes env immutable (idempotent). */
 void ek_cel_env_freeze(struct ek_cel_env *env);

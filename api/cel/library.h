@@ -100,6 +100,14 @@ struct ek_cel_library {
     const struct ek_cel_opaque_kind *const *types; /* ends with NULL; may be NULL */
 };
 
+/*
+ * Adds what library has in that version to env: functions (to those of the same name that are
+ * there), macros and types. library must outlive env. Returns 0, or a negative error with err
+ * filled (env is in use, a signature cannot be read, no memory: env is then fit for release only).
+ */
+int ek_cel_env_add_library(struct ek_cel_env *env, const struct ek_cel_library *library,
+                           int version, struct ek_err *err);
+
 /* All libraries there are; one file each, or a few that belong together. */
 extern const struct ek_cel_library ek_cel_lib_standard; /* operators, conversions, size, time */
 extern const struct ek_cel_library ek_cel_lib_optional; /* optional types */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/cel/type.h"
+#include "api/cel/type-internal.h"
 
 #include <string.h>
 
@@ -20,13 +20,14 @@ SIMPLE(timestamp, EK_CEL_T_TIMESTAMP, "google.protobuf.Timestamp");
 SIMPLE(duration, EK_CEL_T_DURATION, "google.protobuf.Duration");
 SIMPLE(type, EK_CEL_T_TYPE, "type");
 SIMPLE(error, EK_CEL_T_ERROR, "!error!");
+SIMPLE(none, EK_CEL_T_NONE, "");
 
 static const struct ek_cel_type *const two_dyn[] = {&ek_cel_type_dyn, &ek_cel_type_dyn};
 
-const struct ek_cel_type ek_cel_type_list_dyn = {EK_CEL_T_LIST, 1, "list", two_dyn};
-const struct ek_cel_type ek_cel_type_map_dyn = {EK_CEL_T_MAP, 2, "map", two_dyn};
-const struct ek_cel_type ek_cel_type_optional_dyn = {EK_CEL_T_OPTIONAL, 1, "optional_type",
-                                                     two_dyn};
+const struct ek_cel_type ek_cel_type_list_dyn = {EK_CEL_T_LIST, 1, "list", two_dyn, 2};
+const struct ek_cel_type ek_cel_type_map_dyn = {EK_CEL_T_MAP, 2, "map", two_dyn, 3};
+const struct ek_cel_type ek_cel_type_optional_dyn = {EK_CEL_T_OPTIONAL, 1, "optional_type", two_dyn,
+                                                     2};
 
 bool ek_cel_type_equal(const struct ek_cel_type *a, const struct ek_cel_type *b)
 {
@@ -34,6 +35,9 @@ bool ek_cel_type_equal(const struct ek_cel_type *a, const struct ek_cel_type *b)
         return true;
     if (a->kind != b->kind || a->n != b->n || strcmp(a->name, b->name) != 0)
         return false;
+    if (a->kind == EK_CEL_T_PARAM && (ek_cel_type_var_of(a)->free || ek_cel_type_var_of(b)->free))
+        return ek_cel_type_var_of(a)->free == ek_cel_type_var_of(b)->free &&
+               ek_cel_type_var_of(a)->index == ek_cel_type_var_of(b)->index;
     for (uint32_t i = 0; i < a->n; i++)
         if (!ek_cel_type_equal(a->params[i], b->params[i]))
             return false;
@@ -42,7 +46,10 @@ bool ek_cel_type_equal(const struct ek_cel_type *a, const struct ek_cel_type *b)
 
 int ek_cel_type_format(const struct ek_cel_type *type, struct ek_buf *out)
 {
-    ek_buf_puts(out, type->name);
+    if (type->kind == EK_CEL_T_PARAM && ek_cel_type_var_of(type)->free)
+        ek_buf_printf(out, "_var%u", (unsigned)ek_cel_type_var_of(type)->index);
+    else
+        ek_buf_puts(out, type->name);
     for (uint32_t i = 0; i < type->n; i++) {
         ek_buf_puts(out, i ? ", " : "(");
         ek_cel_type_format(type->params[i], out);
@@ -50,19 +57,41 @@ int ek_cel_type_format(const struct ek_cel_type *type, struct ek_buf *out)
     return type->n ? ek_buf_puts(out, ")") : out->failed;
 }
 
+const struct ek_cel_type *ek_cel_type_build(const struct ek_cel_taker *taker,
+                                            enum ek_cel_type_kind kind, const char *name,
+                                            const struct ek_cel_type *const *params, uint32_t n)
+{
+    size_t own = kind == EK_CEL_T_PARAM ? sizeof(struct ek_cel_type_var) : sizeof(**params);
+    struct ek_cel_type *type = taker->take(taker->arg, own + n * sizeof(*params));
+    const struct ek_cel_type **copy;
+    uint64_t size = 1;
+
+    if (!type)
+        return NULL;
+    memset(type, 0, own);
+    copy = (const struct ek_cel_type **)((char *)type + own);
+    for (uint32_t i = 0; i < n; i++) {
+        copy[i] = params[i];
+        size += params[i]->size ? params[i]->size : 1;
+    }
+    *type = (struct ek_cel_type){.kind = kind,
+                                 .n = n,
+                                 .name = name,
+                                 .params = copy,
+                                 .size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size};
+    return type;
+}
+
+static void *take_from_arena(void *arena, size_t size)
+{
+    return ek_arena_try(arena, size);
+}
+
 const struct ek_cel_type *ek_cel_type_make(struct ek_arena *arena, enum ek_cel_type_kind kind,
                                            const char *name,
                                            const struct ek_cel_type *const *params, uint32_t n)
 {
-    struct ek_cel_type *type = ek_arena_try(arena, sizeof *type);
-    const struct ek_cel_type **copy = n ? ek_arena_try(arena, n * sizeof *copy) : NULL;
-
-    if (!type || (n && !copy))
-        return NULL;
-    for (uint32_t i = 0; i < n; i++)
-        copy[i] = params[i];
-    *type = (struct ek_cel_type){kind, n, name, copy};
-    return type;
+    return ek_cel_type_build(&(struct ek_cel_taker){take_from_arena, arena}, kind, name, params, n);
 }
 
 /* The first element of a list, or the first entry of a map, stands for all of them. */
@@ -98,6 +127,8 @@ bool ek_cel_type_admits(const struct ek_cel_type *type, const struct ek_cel_val 
     case EK_CEL_T_PARAM:
     case EK_CEL_T_ERROR:
         return true;
+    case EK_CEL_T_NONE:
+        return false;
     case EK_CEL_T_OPAQUE:
         return value->kind == EK_CEL_OPAQUE && !strcmp(value->opaque->kind->name, type->name);
     case EK_CEL_T_STRUCT: /* typed variables of the host are maps at run time */

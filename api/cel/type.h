@@ -30,6 +30,7 @@ enum ek_cel_type_kind {
     EK_CEL_T_STRUCT,    /* by name: Object.spec, kubernetes.AdmissionRequest */
     EK_CEL_T_PARAM,     /* a type variable, by name */
     EK_CEL_T_ERROR,     /* of an expression that was reported already; agrees with all */
+    EK_CEL_T_NONE,      /* of a JSONPatch field that there is none of: agrees with dyn alone */
 };
 
 struct ek_cel_type {
@@ -37,20 +38,21 @@ struct ek_cel_type {
     uint32_t n;       /* parameters */
     const char *name; /* "list", "int", "kubernetes.Quantity"; how type() prints it */
     const struct ek_cel_type *const *params;
+    uint32_t size; /* nodes of its tree; 0 is 1 */
 };
 
 /* Types without parameters, and the commonest with dyn; static, any thread. */
 extern const struct ek_cel_type ek_cel_type_dyn, ek_cel_type_null, ek_cel_type_bool,
     ek_cel_type_int, ek_cel_type_uint, ek_cel_type_double, ek_cel_type_string, ek_cel_type_bytes,
     ek_cel_type_timestamp, ek_cel_type_duration, ek_cel_type_list_dyn, ek_cel_type_map_dyn,
-    ek_cel_type_type, ek_cel_type_optional_dyn, ek_cel_type_error;
+    ek_cel_type_type, ek_cel_type_optional_dyn, ek_cel_type_error, ek_cel_type_none;
 
 bool ek_cel_type_equal(const struct ek_cel_type *a, const struct ek_cel_type *b);
 
 /* Appends the type as CEL prints it, "map(string, list(int))", "type(int)". */
 int ek_cel_type_format(const struct ek_cel_type *type, struct ek_buf *out);
 
-/* A type with n parameters, borrowed from arena (which must not be at its limit). */
+/* A type with n parameters (name is borrowed), taken from arena; NULL at its limit. */
 const struct ek_cel_type *ek_cel_type_make(struct ek_arena *arena, enum ek_cel_type_kind kind,
                                            const char *name,
                                            const struct ek_cel_type *const *params, uint32_t n);
