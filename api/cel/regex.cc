@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "api/cel/regex.h"
+#include "api/cel/regex_syntax.h"
 #include "api/err.h"
 }
 
@@ -13,16 +14,91 @@ struct ek_cel_regex {
     std::unique_ptr<re2::RE2> re2;
 };
 
+namespace
+{
+
+/*
+ * What RE2 may hold for an expression: its program, and the states it remembers of matching with
+ * it. Nearly all do with little; only one whose program needs more gets more.
+ */
+constexpr int64_t kMemoryUsual = INT64_C(4) << 20;
+constexpr int64_t kMemoryMost = INT64_C(64) << 20;
+
+/* RE2's own words per instruction and state are not asked for; this is what an instruction and its
+ * mirror image for matching backwards take. */
+constexpr size_t kInstruction = 32;
+
+class Translation
+{
+  public:
+    explicit Translation(size_t len)
+    {
+        ek_buf_init(&buf_, ek_cel_regex_translated_max(len));
+    }
+    ~Translation()
+    {
+        ek_buf_done(&buf_);
+    }
+    Translation(const Translation &) = delete;
+    Translation &operator=(const Translation &) = delete;
+
+    struct ek_buf *buf()
+    {
+        return &buf_;
+    }
+    re2::StringPiece text() const
+    {
+        return re2::StringPiece(ek_buf_str(&buf_), buf_.len);
+    }
+
+  private:
+    struct ek_buf buf_;
+};
+
+std::unique_ptr<re2::RE2> compile(const re2::StringPiece &text)
+{
+    re2::RE2::Options options;
+    std::unique_ptr<re2::RE2> re2;
+
+    options.set_log_errors(false);
+    for (int64_t memory : {kMemoryUsual, kMemoryMost}) {
+        options.set_max_mem(memory);
+        re2 = std::make_unique<re2::RE2>(text, options);
+        if (re2->error_code() != re2::RE2::ErrorPatternTooLarge)
+            break;
+    }
+    return re2;
+}
+
+int fault_of(const re2::RE2 &re2, const char *pattern, size_t len, struct ek_err *err)
+{
+    const std::string &what = re2.error_arg();
+
+    switch (re2.error_code()) {
+    case re2::RE2::NoError:
+        return 0;
+    case re2::RE2::ErrorPatternTooLarge:
+        return ek_cel_regex_fault(err, EK_E_LIMIT, "expression too large", pattern, len);
+    case re2::RE2::ErrorBadCharRange: /* a script it does not know */
+        return ek_cel_regex_fault(err, EK_E_PARSE, "invalid character class range", what.data(),
+                                  what.size());
+    default:
+        return ek_cel_regex_fault(err, EK_E_PARSE, re2.error().c_str(), what.data(), what.size());
+    }
+}
+
+} // namespace
+
 struct ek_cel_regex *ek_cel_regex_new(const char *pattern, size_t len, struct ek_err *err)
 try {
-    re2::RE2::Options options;
-    options.set_log_errors(false);
-    std::unique_ptr<ek_cel_regex> regex(new ek_cel_regex);
-    regex->re2.reset(new re2::RE2(re2::StringPiece(pattern, len), options));
-    if (!regex->re2->ok()) {
-        ek_err_set(err, EK_E_PARSE, "error parsing regexp: %s", regex->re2->error().c_str());
+    Translation translation(len);
+
+    if (ek_cel_regex_translate(pattern, len, translation.buf(), err) < 0)
         return nullptr;
-    }
+    auto regex = std::make_unique<ek_cel_regex>();
+    regex->re2 = compile(translation.text());
+    if (fault_of(*regex->re2, pattern, len, err) < 0)
+        return nullptr;
     return regex.release();
 } catch (...) {
     ek_err_set(err, EK_E_NOMEM, "out of memory");
@@ -57,5 +133,6 @@ try {
 
 size_t ek_cel_regex_size(const struct ek_cel_regex *regex)
 {
-    return sizeof *regex + static_cast<size_t>(regex->re2->ProgramSize()) * 16;
+    return sizeof *regex + sizeof *regex->re2 + regex->re2->pattern().size() +
+           static_cast<size_t>(regex->re2->ProgramSize()) * kInstruction;
 }

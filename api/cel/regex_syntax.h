@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regular expressions as Go writes them, put in the words of RE2.
+ *
+ * The two share a syntax but for details: which errors there are and what they say, (?<name>x),
+ * \C, the names that \p{...} takes, groups that share a name. A pattern is read as Go reads it and
+ * written so that any version of RE2 means the same by it. Groups lose their numbers: whoever asks
+ * wants to know where the whole matches. Pure. Source: Go 1.26, regexp/syntax.
+ */
+#ifndef API_CEL_REGEX_SYNTAX_H
+#define API_CEL_REGEX_SYNTAX_H
+
+#include "api/buf.h"
+#include "api/err.h"
+
+/* Longer patterns are refused. */
+#define EK_CEL_REGEX_MAX ((size_t)256 * 1024)
+
+/* Reads len octets of valid UTF-8 and appends RE2's words for them to out. Returns 0, EK_E_PARSE
+ * with "error parsing regexp: ...", EK_E_LIMIT or EK_E_NOMEM. */
+int ek_cel_regex_translate(const char *pattern, size_t len, struct ek_buf *out, struct ek_err *err);
+
+/* Octets that a translation takes at most. */
+size_t ek_cel_regex_translated_max(size_t len);
+
+/* Fills err with Go's text for a fault in what (len octets, cut when long); returns code. */
+int ek_cel_regex_fault(struct ek_err *err, int code, const char *fault, const char *what,
+                       size_t len);
+
+#endif
