@@ -8,7 +8,7 @@
 
 #include "controller/flags.h"
 
-/* Exit codes of all commands; those of `check` are documented in its help. */
+/* Exit codes of all commands; those of `check` and `cel` are documented in their help. */
 enum ek_exit {
     EK_EXIT_OK = 0,
     EK_EXIT_FAILED = 1,
@@ -16,6 +16,7 @@ enum ek_exit {
     EK_EXIT_UNKNOWN = 3,
 };
 
+extern const struct ek_command ek_cel_command;
 extern const struct ek_command ek_check_command;
 extern const struct ek_command ek_debug_command;
 extern const struct ek_command ek_run_command;

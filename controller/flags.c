@@ -134,11 +134,16 @@ static int set_int(const struct ek_flag *flag, const char *value, int64_t *slot,
     return 0;
 }
 
+static bool is_list(const struct ek_flag *flag)
+{
+    return flag->type == EK_FLAG_STRINGS || flag->type == EK_FLAG_ARRAY;
+}
+
 static int add_strings(const struct ek_flag *flag, const char *value, struct ek_flag_list *list,
                        struct ek_err *err)
 {
     for (;;) {
-        size_t len = strcspn(value, ",");
+        size_t len = strcspn(value, flag->type == EK_FLAG_STRINGS ? "," : "");
         if (list->n == EK_FLAG_LIST_MAX)
             return ek_err_set(err, EK_E_INVAL, "too many values for --%s", flag->name);
         list->items = ek_xrealloc(list->items, list->n + 1, sizeof(char *));
@@ -184,6 +189,7 @@ static int set_value(const struct ek_flag *flag, const char *value, void *option
             return bad_value(flag, value, "use a duration such as 30s or 1m30s", err);
         return 0;
     case EK_FLAG_STRINGS:
+    case EK_FLAG_ARRAY:
         return add_strings(flag, value, slot, err);
     case EK_FLAG_STRING:
     case EK_FLAG_TYPE_MAX:
@@ -206,12 +212,12 @@ static int set_flag(const struct ek_flag *flag, const char *value, void *options
 
 static void set_defaults(const struct ek_command *command, void *options)
 {
-    static const char *const zero[EK_FLAG_TYPE_MAX] = {"", "false", "0", "0", NULL};
+    static const char *const zero[EK_FLAG_TYPE_MAX] = {"", "false", "0", "0", NULL, NULL};
 
     EACH_FLAG(command)
     {
         const char *initial = flag->initial ? flag->initial : zero[flag->type];
-        if (flag->type == EK_FLAG_STRINGS)
+        if (is_list(flag))
             *(struct ek_flag_list *)(void *)((char *)options + flag->offset) =
                 (struct ek_flag_list){0};
         if (flag->type == EK_FLAG_STRING)
@@ -331,7 +337,7 @@ void ek_flags_done(const struct ek_command *command, void *options, struct ek_fl
         return;
     EACH_FLAG(command)
     {
-        if (flag->type != EK_FLAG_STRINGS)
+        if (!is_list(flag))
             continue;
         struct ek_flag_list *list = (void *)((char *)options + flag->offset);
         for (size_t i = 0; i < list->n; i++)

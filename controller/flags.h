@@ -25,6 +25,7 @@ enum ek_flag_type {
     EK_FLAG_INT,      /* int64_t */
     EK_FLAG_DURATION, /* int64_t, milliseconds; Go's form ("1m30s") */
     EK_FLAG_STRINGS,  /* struct ek_flag_list; may be given again, each value split at commas */
+    EK_FLAG_ARRAY,    /* struct ek_flag_list; may be given again, each value taken whole */
     EK_FLAG_TYPE_MAX,
 };
 
@@ -62,7 +63,8 @@ struct ek_command {
     const char *text;    /* paragraphs for its own help, NULL for none */
     const struct ek_flag_group *const *groups;
     size_t n_groups;
-    int max_args;                                     /* arguments allowed; -1 for any number */
+    int max_args;   /* arguments allowed; -1 for any number */
+    int usage_exit; /* exit code of a mistake in flags or arguments; 0: EK_EXIT_FAILED */
     int (*run)(void *options, int argc, char **argv); /* for the caller; not used here */
 };
 

@@ -48,7 +48,8 @@ static void put_wrapped(struct ek_buf *out, const char *text, size_t at, size_t 
 /* The word for a flag's value: what the help has in backquotes, or its type. */
 static void value_word(const struct ek_flag *flag, char *buf, size_t size)
 {
-    static const char *const types[EK_FLAG_TYPE_MAX] = {"string", "", "int", "duration", "strings"};
+    static const char *const types[EK_FLAG_TYPE_MAX] = {"string",   "",        "int",
+                                                        "duration", "strings", "string"};
     const char *open = strchr(flag->help, '`');
     const char *close = open ? strchr(open + 1, '`') : NULL;
 

@@ -11,8 +11,8 @@ static const struct ek_program program = {
                "versions.",
 };
 
-static const struct ek_command *const commands[] = {&ek_check_command, &ek_debug_command,
-                                                    &ek_run_command, &ek_version_command};
+static const struct ek_command *const commands[] = {
+    &ek_cel_command, &ek_check_command, &ek_debug_command, &ek_run_command, &ek_version_command};
 
 /* The table of commands, made once: commands live beside their code. */
 static const struct ek_program *whole_program(void)
@@ -73,12 +73,14 @@ int ek_command_run(const struct ek_command *command, int argc, char **argv, void
     struct ek_err err = {0};
     int code = EK_EXIT_FAILED;
 
-    if (ek_flags_parse(command, argc, argv, options, &result, &err))
+    if (ek_flags_parse(command, argc, argv, options, &result, &err)) {
         ek_complain(&err);
-    else if (result.help)
+        code = command->usage_exit ? command->usage_exit : EK_EXIT_FAILED;
+    } else if (result.help) {
         code = print_help(command);
-    else
+    } else {
         code = body(options, result.args, result.n_args);
+    }
     ek_flags_done(command, options, &result);
     return code;
 }

@@ -10,7 +10,7 @@ struct options {
     const char *output, *address, *level;
     bool verbose, quiet, secure;
     int64_t workers, interval_ms;
-    struct ek_flag_list hosts;
+    struct ek_flag_list hosts, texts;
 };
 
 static int check_level(const char *value, struct ek_err *err)
@@ -62,6 +62,10 @@ static const struct ek_flag more_flags[] = {
      .offset = offsetof(struct options, hosts),
      .initial = NULL,
      .help = "Hosts."},
+    {.name = "text",
+     .type = EK_FLAG_ARRAY,
+     .offset = offsetof(struct options, texts),
+     .help = "Texts."},
     {.name = "zap-log-level",
      .offset = offsetof(struct options, level),
      .initial = "info",
@@ -99,6 +103,8 @@ static const char *show(const struct options *o, const struct ek_flags_result *r
                      o->verbose, o->quiet, o->secure, (int)o->workers, (int)o->interval_ms);
     for (size_t i = 0; i < o->hosts.n; i++)
         n += snprintf(buf + n, 512 - (size_t)n, "[%s]", o->hosts.items[i]);
+    for (size_t i = 0; i < o->texts.n; i++)
+        n += snprintf(buf + n, 512 - (size_t)n, "{%s}", o->texts.items[i]);
     for (int i = 0; i < r->n_args; i++)
         n += snprintf(buf + n, 512 - (size_t)n, " <%s>", r->args[i]);
     snprintf(buf + n, 512 - (size_t)n, "%s", r->help ? " help" : "");
@@ -126,6 +132,7 @@ START_TEST(good)
         {{"--workers", "-3"}, "table :8080 info 001 -3 30000 h="},
         {{"--probe-interval=1m30s"}, "table :8080 info 001 4 90000 h="},
         {{"--host=a,b", "--host", "c"}, "table :8080 info 001 4 30000 h=[a][b][c]"},
+        {{"--text=a,b", "--text", ""}, "table :8080 info 001 4 30000 h={a,b}{}"},
         {{"a", "-v", "b"}, "table :8080 info 101 4 30000 h= <a> <b>"},
         {{"--", "-v", "--"}, "table :8080 info 001 4 30000 h= <-v> <-->"},
         {{"-"}, "table :8080 info 001 4 30000 h= <->"},
@@ -267,7 +274,8 @@ START_TEST(help)
         "More flags:\n"
         "      --workers int               Workers. (default 4)\n"
         "      --probe-interval duration   Time between probes. (default 30s)\n"
-        "      --host strings              Hosts.\n");
+        "      --host strings              Hosts.\n"
+        "      --text string               Texts.\n");
     ek_buf_reset(&out);
     ck_assert_int_eq(ek_flags_program_help(&program, 80, &out), 0);
     ck_assert_str_eq(ek_buf_str(&out),
