@@ -7,13 +7,11 @@
  * written one.
  */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "api/cel/macro.h"
 
 #define INDEX_NAME "@index%" PRId64
 #define NAME_MAX_N 1000 /* of values in a block, of levels and variables */
-#define NAME_SIZE  48
 
 static bool small_number(const struct ek_cel_node *node, int64_t *ret_n)
 {
@@ -25,7 +23,6 @@ static bool small_number(const struct ek_cel_node *node, int64_t *ret_n)
 static struct ek_cel_node *expand_index(struct ek_cel_expander *x, struct ek_cel_node *target,
                                         struct ek_cel_node **args, uint32_t n)
 {
-    char name[NAME_SIZE];
     int64_t index;
 
     (void)target;
@@ -33,22 +30,19 @@ static struct ek_cel_node *expand_index(struct ek_cel_expander *x, struct ek_cel
     if (!small_number(args[0], &index))
         return ek_cel_macro_error(x, args[0],
                                   "cel.index requires a single non-negative int constant arg");
-    snprintf(name, sizeof(name), INDEX_NAME, index);
-    return ek_cel_make_ident(x, name);
+    return ek_cel_make_name(x, INDEX_NAME, index);
 }
 
 static struct ek_cel_node *numbered(struct ek_cel_expander *x, struct ek_cel_node **args,
                                     const char *prefix, const char *message)
 {
-    char name[NAME_SIZE];
     int64_t level, unique;
 
     if (!small_number(args[0], &level))
         return ek_cel_macro_error(x, args[0], message);
     if (!small_number(args[1], &unique))
         return ek_cel_macro_error(x, args[1], message);
-    snprintf(name, sizeof(name), "%s:%" PRId64 ":%" PRId64, prefix, level, unique);
-    return ek_cel_make_ident(x, name);
+    return ek_cel_make_name(x, "%s:%" PRId64 ":%" PRId64, prefix, level, unique);
 }
 
 static struct ek_cel_node *expand_iter_var(struct ek_cel_expander *x, struct ek_cel_node *target,
@@ -78,9 +72,7 @@ static struct ek_cel_node *expand_block(struct ek_cel_expander *x, struct ek_cel
         return ek_cel_macro_error(x, args[0],
                                   "cel.block requires the first arg to be a list literal");
     for (uint32_t i = args[0]->list.n; i-- > 0;) {
-        char name[NAME_SIZE];
-        snprintf(name, sizeof(name), INDEX_NAME, (int64_t)i);
-        struct ek_cel_node *index = ek_cel_make_ident(x, name);
+        struct ek_cel_node *index = ek_cel_make_name(x, INDEX_NAME, (int64_t)i);
         struct ek_cel_node *value = ek_cel_make_call(x, "dyn", 1, &args[0]->list.items[i]);
         if (!index)
             return NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/cel/macro.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/cel/parser.h"
@@ -34,6 +36,20 @@ struct ek_cel_node *ek_cel_make_ident(struct ek_cel_expander *x, const char *nam
     if (node)
         node->ident = name;
     return node;
+}
+
+struct ek_cel_node *ek_cel_make_name(struct ek_cel_expander *x, const char *fmt, ...)
+{
+    const size_t size = 64;
+    char *name = ek_cel_take(x->parser, size);
+    va_list args;
+
+    if (!name)
+        return NULL;
+    va_start(args, fmt);
+    vsnprintf(name, size, fmt, args);
+    va_end(args);
+    return ek_cel_make_ident(x, name);
 }
 
 struct ek_cel_node *ek_cel_make_accu(struct ek_cel_expander *x)

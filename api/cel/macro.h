@@ -2,8 +2,8 @@
 /*
  * What a macro's expansion may make. Nodes live in the compilation's arena and are reported at the
  * position of the macro call. Every maker returns NULL without memory, and takes NULL arguments by
- * returning NULL, so that an expansion needs one check at its end at most. Names are kept as they are, so they must be constants or come from a node. An
- * argument may be used more than once.
+ * returning NULL, so that an expansion needs one check at its end at most. Names are kept as they
+ * are, so they must be constants or come from a node. An argument may be used more than once.
  */
 #ifndef API_CEL_MACRO_H
 #define API_CEL_MACRO_H
@@ -15,6 +15,9 @@
 
 struct ek_cel_node *ek_cel_make_literal(struct ek_cel_expander *x, struct ek_cel_val value);
 struct ek_cel_node *ek_cel_make_ident(struct ek_cel_expander *x, const char *name);
+/* An identifier made by printf rules, shorter than 64 octets. */
+struct ek_cel_node *ek_cel_make_name(struct ek_cel_expander *x, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 struct ek_cel_node *ek_cel_make_accu(struct ek_cel_expander *x); /* the identifier EK_CEL_ACCU */
 struct ek_cel_node *ek_cel_make_call(struct ek_cel_expander *x, const char *function, uint32_t n,
                                      struct ek_cel_node *const *args);
