@@ -63,7 +63,7 @@ struct ek_cel_macro {
     const char *name;        /* "exists" */
     const char *target_name; /* the target must be this identifier ("cel" for cel.bind), or NULL */
     bool member;             /* needs a target */
-    int args;                /* exact number */
+    int args;                /* exact number, or -1 for any */
     ek_cel_expand_fn expand; /* NULL as result without a reported issue: not a macro call */
     int version;             /* library version that brought it */
 };
