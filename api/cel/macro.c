@@ -318,7 +318,6 @@ const struct ek_cel_macro ek_cel_standard_macros[] = {
     {.name = "all", .member = true, .args = 2, .expand = expand_all},
     {.name = "exists", .member = true, .args = 2, .expand = expand_exists},
     {.name = "exists_one", .member = true, .args = 2, .expand = expand_exists_one},
-    {.name = "existsOne", .member = true, .args = 2, .expand = expand_exists_one},
     {.name = "map", .member = true, .args = 2, .expand = expand_map},
     {.name = "map", .member = true, .args = 3, .expand = expand_map},
     {.name = "filter", .member = true, .args = 2, .expand = expand_filter},
