@@ -41,7 +41,7 @@ void ek_cel_digits_of(double d, struct ek_cel_digits *ret)
 {
     char memory[1024], *text = NULL;
     yyjson_alc alc;
-    yyjson_val v;
+    yyjson_val v = {0};
     size_t len = 0;
 
     if (d != 0) {
