@@ -5,6 +5,7 @@
 
 #include "api/cel/eval.h"
 #include "api/cel/value.h"
+#include "api/quote.h"
 
 /* More octets or elements than this are no string or list of ours, whatever the arena allows. */
 #define SIZE_MAX_OF_VALUE ((size_t)1 << 30)
@@ -47,11 +48,8 @@ struct ek_cel_val ek_cel_fail(struct ek_cel_eval *eval, const char *fmt, ...)
     int n = vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     size_t len = n < 0 ? 0 : (size_t)n;
-    if (len >= sizeof text) { /* cut between code points */
-        len = sizeof text - 1;
-        while (len && ((unsigned char)text[len] & 0xC0) == 0x80)
-            len--;
-    }
+    if (len >= sizeof text)
+        len = ek_utf8_cut((struct ek_str){text, sizeof text - 1}, sizeof text - 4);
     char *message = ek_cel_alloc(eval, len + 1);
     if (!message)
         return ek_cel_no_memory(eval);
