@@ -8,22 +8,18 @@
 #include "api/obj.h"
 #include "test/vectors/vectors.h"
 
-static const struct {
-    const char *name;
-    ek_vectors_fn fn;
-} subjects[] = {
-    {"versions", ek_vectors_versions},
-};
+static const struct ek_vectors_subject *const subjects[] = {&ek_vectors_versions, &ek_vectors_cel};
 
-static ek_vectors_fn find_subject(const char *name)
+static const struct ek_vectors_subject *find_subject(const char *name)
 {
     for (size_t i = 0; i < EK_ARRAY_SIZE(subjects); i++)
-        if (!strcmp(subjects[i].name, name))
-            return subjects[i].fn;
+        if (!strcmp(subjects[i]->name, name))
+            return subjects[i];
     return NULL;
 }
 
-static const char *answer_case(ek_vectors_fn fn, yyjson_val *record)
+static const char *answer_case(const struct ek_vectors_subject *subject, void *state,
+                               yyjson_val *record)
 {
     yyjson_val *id = yyjson_obj_get(record, "id");
     if (!yyjson_is_str(id))
@@ -33,7 +29,7 @@ static const char *answer_case(ek_vectors_fn fn, yyjson_val *record)
     yyjson_mut_doc_set_root(doc, answer);
     yyjson_mut_obj_add_val(doc, answer, "id", yyjson_val_mut_copy(doc, id));
     const char *problem = NULL;
-    if (fn(record, doc, answer)) {
+    if (subject->answer(state, record, doc, answer)) {
         char *text = yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, NULL);
         puts(text ? text : "null");
         free(text);
@@ -44,7 +40,8 @@ static const char *answer_case(ek_vectors_fn fn, yyjson_val *record)
     return problem;
 }
 
-static int answer_file(ek_vectors_fn fn, const char *path, FILE *file)
+static int answer_file(const struct ek_vectors_subject *subject, void *state, const char *path,
+                       FILE *file)
 {
     char *line = NULL;
     size_t cap = 0, number = 0;
@@ -55,7 +52,8 @@ static int answer_file(ek_vectors_fn fn, const char *path, FILE *file)
         struct ek_err err = {0};
         number++;
         yyjson_doc *doc = ek_json_parse(line, (size_t)len, &err);
-        const char *problem = doc ? answer_case(fn, yyjson_doc_get_root(doc)) : err.message;
+        const char *problem =
+            doc ? answer_case(subject, state, yyjson_doc_get_root(doc)) : err.message;
         if (problem) {
             fprintf(stderr, "ek-vectors: %s line %zu: %s\n", path, number, problem);
             status = 1;
@@ -70,26 +68,45 @@ static int answer_file(ek_vectors_fn fn, const char *path, FILE *file)
     return status;
 }
 
-int main(int argc, char **argv)
+static int usage(void)
 {
-    ek_vectors_fn fn = argc == 3 ? find_subject(argv[1]) : NULL;
-    if (!fn) {
-        fputs("usage: ek-vectors SUBJECT FILE, where SUBJECT is one of:", stderr);
-        for (size_t i = 0; i < EK_ARRAY_SIZE(subjects); i++)
-            fprintf(stderr, " %s", subjects[i].name);
-        fputs("\n", stderr);
-        return 1;
-    }
-    FILE *file = fopen(argv[2], "r");
+    fputs("usage: ek-vectors SUBJECT [OPTIONS] FILE, where SUBJECT is one of:\n", stderr);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(subjects); i++)
+        fprintf(stderr, "  %s %s\n", subjects[i]->name, subjects[i]->options);
+    return 1;
+}
+
+static int run(const struct ek_vectors_subject *subject, void *state, const char *path)
+{
+    FILE *file = strcmp(path, "-") ? fopen(path, "r") : stdin;
+
     if (!file) {
-        fprintf(stderr, "ek-vectors: %s: %s\n", argv[2], strerror(errno));
+        fprintf(stderr, "ek-vectors: %s: %s\n", path, strerror(errno));
         return 1;
     }
-    int status = answer_file(fn, argv[2], file);
+    int status = answer_file(subject, state, path, file);
     fclose(file);
     if (fflush(stdout) != 0) {
         fprintf(stderr, "ek-vectors: writing the answers: %s\n", strerror(errno));
         status = 1;
     }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const struct ek_vectors_subject *subject = argc >= 3 ? find_subject(argv[1]) : NULL;
+    void *state = NULL;
+
+    if (!subject || (!subject->open && argc > 3))
+        return usage();
+    if (subject->open) {
+        state = subject->open(argv + 2, argc - 3);
+        if (!state)
+            return 1;
+    }
+    int status = run(subject, state, argv[argc - 1]);
+    if (subject->close)
+        subject->close(state);
     return status;
 }

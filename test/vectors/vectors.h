@@ -9,10 +9,19 @@
 #include <stdbool.h>
 #include <yyjson.h>
 
-/* Adds our members to answer, an object of doc that already has the case's id. False when the
- * line is no case of the subject. */
-typedef bool (*ek_vectors_fn)(yyjson_val *record, yyjson_mut_doc *doc, yyjson_mut_val *answer);
+struct ek_vectors_subject {
+    const char *name;
+    const char *options; /* for the usage line: "[--vars FILE]"; "" for none */
+    /* Reads the n options before the file (names and values), and returns the state that answer
+     * gets. NULL, after a line on stderr, when they are no good. NULL for a subject without. */
+    void *(*open)(char **options, int n);
+    void (*close)(void *state);
+    /* Adds our members to answer, an object of doc that already has the case's id. False when the
+     * line is no case of the subject. */
+    bool (*answer)(void *state, yyjson_val *record, yyjson_mut_doc *doc, yyjson_mut_val *answer);
+};
 
-bool ek_vectors_versions(yyjson_val *record, yyjson_mut_doc *doc, yyjson_mut_val *answer);
+extern const struct ek_vectors_subject ek_vectors_versions;
+extern const struct ek_vectors_subject ek_vectors_cel;
 
 #endif

@@ -185,11 +185,13 @@ static bool get_text(yyjson_val *record, const char *name, struct ek_str *ret_s)
     return yyjson_is_str(value);
 }
 
-bool ek_vectors_versions(yyjson_val *record, yyjson_mut_doc *doc, yyjson_mut_val *answer)
+static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
+                        yyjson_mut_val *answer)
 {
     yyjson_val *kind = yyjson_obj_get(record, "kind");
     struct ek_str s, a, b;
 
+    (void)state;
     if (yyjson_equals_str(kind, "parse") && get_text(record, "s", &s)) {
         answer_parse(s, doc, answer);
         return true;
@@ -204,3 +206,9 @@ bool ek_vectors_versions(yyjson_val *record, yyjson_mut_doc *doc, yyjson_mut_val
         return false;
     return true;
 }
+
+const struct ek_vectors_subject ek_vectors_versions = {
+    .name = "versions",
+    .options = "",
+    .answer = answer_case,
+};
