@@ -4,8 +4,8 @@
  */
 #include <stdint.h>
 
-#include "api/cel/runes.h"
 #include "api/cel/strings.h"
+#include "api/quote.h"
 
 /*
  * Where code points begin and cease, in turn, to be printable: letters, marks, numbers,
@@ -163,10 +163,10 @@ static bool is_printable(uint32_t rune)
 }
 
 /* Writes the escape of what may not stand for itself into out (at most 10 octets). */
-static size_t escape(uint32_t rune, char *out)
+static size_t escape(uint32_t rune, size_t digits, char *out)
 {
     static const char hex[] = "0123456789abcdef", names[] = "abtnvfr";
-    size_t n = 1, digits = rune < 0x80 ? 2 : rune < 0x10000 ? 4 : 8;
+    size_t n = 1;
 
     out[0] = '\\';
     if (rune == '"' || rune == '\\') {
@@ -185,17 +185,24 @@ static size_t escape(uint32_t rune, char *out)
 
 void ek_cel_text_quote(struct ek_cel_text *text, const char *s, size_t len)
 {
-    size_t from = 0, size;
+    size_t from = 0, size, digits;
     char escaped[10];
+    unsigned rune;
 
     ek_cel_text_add(text, "\"", 1);
     for (size_t at = 0; at < len && !text->failed; at += size) {
-        uint32_t rune = ek_cel_rune_at(s + at, &size);
-
-        if (rune != '"' && rune != '\\' && is_printable(rune))
+        size = ek_utf8_decode((struct ek_str){s + at, len - at}, &rune);
+        if (size && rune != '"' && rune != '\\' && is_printable(rune))
             continue;
+        if (size == 0) { /* no UTF-8: the octet itself */
+            rune = (unsigned char)s[at];
+            digits = 2;
+            size = 1;
+        } else {
+            digits = rune < 0x80 ? 2 : rune < 0x10000 ? 4 : 8;
+        }
         ek_cel_text_add(text, s + from, at - from);
-        ek_cel_text_add(text, escaped, escape(rune, escaped));
+        ek_cel_text_add(text, escaped, escape(rune, digits, escaped));
         from = at + size;
     }
     ek_cel_text_add(text, s + from, len - from);

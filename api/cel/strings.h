@@ -8,7 +8,7 @@
 #include "api/cel/ast.h"
 #include "api/cel/library.h"
 
-/* Appends len octets of valid UTF-8 between double quotes, as Go's %q does. */
+/* Appends len octets between double quotes, as Go's %q does. */
 void ek_cel_text_quote(struct ek_cel_text *text, const char *s, size_t len);
 
 /*
