@@ -227,7 +227,7 @@ static int build(const struct key *key, struct ek_cel_scope *scope, struct ek_er
     }
     if (!rc && optional && !add_type_name(scope, &optional_name))
         rc = no_memory(err);
-    if (!rc && (IN_SERVER & 1U << key->set))
+    if (!rc)
         rc = add_fields(scope, admission_fields, EK_ARRAY_SIZE(admission_fields), err);
     if (!rc && key->set != EK_CEL_ENV_KUBERNETES) {
         rc = add_fields(scope, patch_fields, EK_ARRAY_SIZE(patch_fields), err);
