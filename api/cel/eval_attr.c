@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Qualifiers: what a field or an index finds in a value, as an access or as a question whether it
+ * is there.
+ *
+ * Source: cel-go 0.26, interpreter/attributes.go (applyQualifiers, refQualify); Kubernetes' object
+ * types, apiserver/pkg/cel/mutation.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "api/cel/eval.h"
+#include "api/cel/flat.h"
+#include "api/cel/value.h"
+
+/* What finding may come to. */
+enum found { FOUND_ERROR = -1, FOUND_NOT, FOUND };
+
+static bool usable_key(const struct ek_cel_val *key)
+{
+    return key->kind == EK_CEL_STRING || (key->kind >= EK_CEL_BOOL && key->kind <= EK_CEL_DOUBLE);
+}
+
+static enum found find_in_host(struct ek_cel_eval *e, const struct ek_cel_val *map,
+                               const struct ek_cel_val *key, struct ek_cel_val *ret)
+{
+    uint64_t cost = 0;
+    int r;
+
+    if (key->kind != EK_CEL_STRING)
+        return FOUND_NOT;
+    r = map->host->get(map->host->arg, key->s, key->n, ret, &cost);
+    if (__builtin_add_overflow(e->cost, cost, &e->cost))
+        e->cost = UINT64_MAX;
+    if (e->cost > e->cost_limit) {
+        *ret = ek_cel_cost_exceeded(e);
+        return FOUND_ERROR;
+    }
+    return r < 0 ? FOUND_ERROR : r > 0 ? FOUND : FOUND_NOT;
+}
+
+/* The number that a list is indexed with. */
+static bool list_index(struct ek_cel_eval *e, const struct ek_cel_val *key, int64_t *ret,
+                       struct ek_cel_val *ret_error)
+{
+    switch (key->kind) {
+    case EK_CEL_INT:
+        *ret = key->i;
+        return true;
+    case EK_CEL_UINT:
+        if (key->u <= INT64_MAX) {
+            *ret = (int64_t)key->u;
+            return true;
+        }
+        *ret_error = ek_cel_fail(e, "unsupported index value %" PRIu64 " in list", key->u);
+        return false;
+    case EK_CEL_DOUBLE:
+        if (key->d > -0x1p63 && key->d < 0x1p63 && trunc(key->d) == key->d) {
+            *ret = (int64_t)key->d;
+            return true;
+        }
+        *ret_error = ek_cel_fail(e, "unsupported index value %g in list", key->d);
+        return false;
+    default:
+        *ret_error =
+            ek_cel_fail(e, "unsupported index type '%s' in list", ek_cel_type_name(key));
+        return false;
+    }
+}
+
+static enum found find_in_list(struct ek_cel_eval *e, const struct ek_cel_val *list,
+                               const struct ek_cel_val *key, struct ek_cel_val *ret)
+{
+    int64_t index;
+
+    if (!list_index(e, key, &index, ret))
+        return FOUND_ERROR;
+    if (index < 0 || index >= list->n)
+        return FOUND_NOT;
+    *ret = ek_cel_list_at(list, (uint32_t)index);
+    return FOUND;
+}
+
+static bool is_patch(const struct ek_cel_val *object)
+{
+    return !strcmp(object->object->type, "JSONPatch");
+}
+
+/* A patch operation has all four fields; those not written are empty. */
+static enum found find_in_patch(struct ek_cel_eval *e, const struct ek_cel_val *patch,
+                                const struct ek_cel_val *key, bool test, struct ek_cel_val *ret)
+{
+    static const char *const names[] = {"op", "path", "from", "value"};
+    size_t i = 0;
+
+    while (i < 4 && (key->kind != EK_CEL_STRING || key->n != strlen(names[i]) ||
+                     memcmp(key->s, names[i], key->n) != 0))
+        i++;
+    if (i == 4) {
+        *ret = ek_cel_fail(e, test ? "unsupported field" : "unsupported indexer");
+        return FOUND_ERROR;
+    }
+    if (!ek_cel_struct_find(patch, names[i], key->n, ret))
+        *ret = i < 3 ? ek_cel_string("", 0) : ek_cel_null();
+    else if (i == 3)
+        return FOUND;
+    return !test || (i < 3 && ret->n) ? FOUND : FOUND_NOT;
+}
+
+/* Finds key in value. test: it is a question, which what has no fields answers with no. */
+static enum found find(struct ek_cel_eval *e, const struct ek_cel_val *value,
+                       const struct ek_cel_val *key, bool test, struct ek_cel_val *ret)
+{
+    switch (value->kind) {
+    case EK_CEL_MAP:
+        if (value->form == EK_CEL_HOST)
+            return find_in_host(e, value, key, ret);
+        return ek_cel_map_get(e, value, key, ret) ? FOUND : FOUND_NOT;
+    case EK_CEL_LIST:
+        return find_in_list(e, value, key, ret);
+    case EK_CEL_STRUCT:
+        return is_patch(value) ? find_in_patch(e, value, key, test, ret) : FOUND_NOT;
+    case EK_CEL_ERROR:
+        *ret = *value;
+        return FOUND_ERROR;
+    default:
+        return FOUND_NOT;
+    }
+}
+
+/* The error of a key that is not there. */
+static struct ek_cel_val missing(struct ek_cel_eval *e, const struct ek_cel_val *value,
+                                 const struct ek_cel_val *key)
+{
+    const char *what = value->kind == EK_CEL_LIST ? "index out of bounds" : "no such key";
+
+    switch (key->kind) {
+    case EK_CEL_STRING:
+        return ek_cel_fail(e, "%s: %.*s", what, key->n < 1024 ? (int)key->n : 1024, key->s);
+    case EK_CEL_BOOL:
+        return ek_cel_fail(e, "%s: %s", what, key->b ? "true" : "false");
+    case EK_CEL_INT:
+        return ek_cel_fail(e, "%s: %" PRId64, what, key->i);
+    case EK_CEL_UINT:
+        return ek_cel_fail(e, "%s: %" PRIu64, what, key->u);
+    default:
+        return ek_cel_fail(e, "%s: %.17g", what, key->d);
+    }
+}
+
+/* ---- Object types ---------------------------------------------------------------------------- */
+
+static struct ek_cel_val plain(struct ek_cel_eval *e, const struct ek_cel_val *value,
+                               unsigned depth);
+
+static struct ek_cel_val plain_object(struct ek_cel_eval *e, const struct ek_cel_val *object,
+                                      unsigned depth)
+{
+    struct ek_cel_val map = ek_cel_map_new(e, object->object->n);
+
+    for (size_t i = 0; i < ek_cel_struct_len(object) && map.kind == EK_CEL_MAP; i++) {
+        struct ek_cel_val field, key;
+        const char *name;
+        ek_cel_struct_at(object, i, &name, &field);
+        field = plain(e, &field, depth);
+        if (field.kind == EK_CEL_ERROR)
+            return field;
+        key = ek_cel_string(name, strlen(name));
+        if (ek_cel_map_put(e, &map, &key, &field, true) < 0)
+            return ek_cel_no_memory(e);
+    }
+    return map;
+}
+
+static struct ek_cel_val plain_list(struct ek_cel_eval *e, const struct ek_cel_val *from,
+                                    unsigned depth)
+{
+    struct ek_cel_val list = ek_cel_list_new(e, from->n);
+    struct ek_cel_iter iter;
+
+    ek_cel_iter_init(&iter, from);
+    while (list.kind == EK_CEL_LIST && ek_cel_iter_next(&iter)) {
+        struct ek_cel_val item = plain(e, &iter.value, depth);
+        if (item.kind == EK_CEL_ERROR)
+            return item;
+        if (!ek_cel_list_append(e, &list, &item))
+            return ek_cel_no_memory(e);
+    }
+    return list;
+}
+
+/* A field of an object as plain data: the reference converts the whole object before it looks. */
+static struct ek_cel_val plain(struct ek_cel_eval *e, const struct ek_cel_val *value,
+                               unsigned depth)
+{
+    if (!depth)
+        return ek_cel_fail(e, "object is nested too deep");
+    switch (value->kind) {
+    case EK_CEL_OPTIONAL:
+        return value->some ? plain(e, value->some, depth - 1) : ek_cel_null();
+    case EK_CEL_STRUCT:
+        return is_patch(value) ? *value : plain_object(e, value, depth - 1);
+    case EK_CEL_LIST:
+        return value->form == EK_CEL_NATIVE ? plain_list(e, value, depth - 1) : *value;
+    case EK_CEL_OPAQUE:
+        return ek_cel_fail(e, "unsupported conversion to ref.Val: %s", value->opaque->kind->name);
+    default:
+        return *value;
+    }
+}
+
+#define PLAIN_DEPTH_MAX 100u
+
+/* A field of a value whose static type is an object: one that was not set is null. */
+static enum found find_in_object(struct ek_cel_eval *e, const struct ek_cel_val *value,
+                                 const struct ek_cel_qual *q, bool test, struct ek_cel_val *ret)
+{
+    if (value->kind != EK_CEL_STRUCT || is_patch(value))
+        return find(e, value, &q->key, test, ret);
+    if (!ek_cel_struct_find(value, q->key.s, q->key.n, ret)) {
+        *ret = ek_cel_null();
+        return test ? FOUND_NOT : FOUND;
+    }
+    *ret = plain(e, ret, PLAIN_DEPTH_MAX);
+    return ret->kind == EK_CEL_ERROR ? FOUND_ERROR : FOUND;
+}
+
+/* ---- Qualifiers ------------------------------------------------------------------------------ */
+
+/* The key of a qualifier that is computed. False with *ret an error. */
+static bool key_of(struct ek_cel_eval *e, const struct ek_cel_qual *q, struct ek_cel_val *ret)
+{
+    *ret = q->resolve ? ek_cel_resolve(e, &e->ops[q->op]) : ek_cel_run(e, q->op);
+    if (ret->kind == EK_CEL_ERROR)
+        return false;
+    if (usable_key(ret))
+        return true;
+    e->position = q->missing.position;
+    *ret = ek_cel_fail(e, "invalid qualifier type: %s", ek_cel_type_name(ret));
+    return false;
+}
+
+static enum found qualify_one(struct ek_cel_eval *e, const struct ek_cel_val *value,
+                              const struct ek_cel_qual *q, bool test, struct ek_cel_val *ret)
+{
+    struct ek_cel_val key;
+    enum found found;
+
+    e->position = q->missing.position;
+    if (q->kind == EK_CEL_Q_OBJECT)
+        return find_in_object(e, value, q, test, ret);
+    if (q->kind != EK_CEL_Q_OP) {
+        found = find(e, value, &q->key, test, ret);
+        if (found != FOUND_NOT || test)
+            return found;
+        if (value->kind == EK_CEL_LIST)
+            *ret = missing(e, value, &q->key);
+        else
+            *ret = ek_cel_error(&q->missing);
+        return FOUND_ERROR;
+    }
+    if (!key_of(e, q, &key)) {
+        *ret = key;
+        return FOUND_ERROR;
+    }
+    found = find(e, value, &key, test, ret);
+    if (found != FOUND_NOT || test)
+        return found;
+    *ret = missing(e, value, &key);
+    return FOUND_ERROR;
+}
+
+struct ek_cel_val ek_cel_qualify(struct ek_cel_eval *e, struct ek_cel_val value, uint32_t first)
+{
+    const struct ek_cel_qual *q;
+    bool optional = false;
+
+    if (value.kind == EK_CEL_ERROR)
+        return value;
+    if (value.kind == EK_CEL_OPTIONAL) {
+        if (!value.some)
+            return value;
+        value = *value.some;
+        optional = true;
+    }
+    for (; first; first = q->next) {
+        struct ek_cel_val next = {.kind = EK_CEL_NULL};
+        q = &e->program->quals[first - 1];
+        optional |= q->optional;
+        enum found found = qualify_one(e, &value, q, optional || q->test, &next);
+        /* Without optionals each step costs, whatever comes of it; else those that find something. */
+        if (!optional || found == FOUND)
+            e->cost++;
+        if (found == FOUND_ERROR)
+            return next;
+        if (!optional && q->test)
+            next = ek_cel_bool(found == FOUND);
+        else if (found == FOUND_NOT)
+            return ek_cel_optional(e, NULL);
+        value = next;
+    }
+    return optional ? ek_cel_optional(e, &value) : value;
+}

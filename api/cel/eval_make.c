@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Literals of lists, maps and structs. Each costs its price also when one of its parts fails
+ * (cel-go 0.26, interpreter/interpretable.go and runtimecost.go).
+ */
+#include <string.h>
+
+#include "api/cel/eval.h"
+#include "api/cel/flat.h"
+#include "api/cel/value.h"
+
+#define LIST_COST   10u
+#define MAP_COST    30u
+#define STRUCT_COST 40u
+
+/* Takes the value out of what an optional part gave. Returns 1, 0 when there is none, or -1 with
+ * *value an error. */
+static int unwrap(struct ek_cel_eval *e, const struct ek_cel_op *op, const char *what,
+                  struct ek_cel_val *value)
+{
+    if (value->kind != EK_CEL_OPTIONAL) {
+        e->position = op->position;
+        *value = ek_cel_fail(e, "cannot initialize optional %s from non-optional value", what);
+        return -1;
+    }
+    if (!value->some)
+        return 0;
+    *value = *value->some;
+    return 1;
+}
+
+static bool is_optional(const struct ek_cel_eval *e, const struct ek_cel_op *op, uint32_t i)
+{
+    return op->b && e->program->optionals[op->b - 1 + i];
+}
+
+static struct ek_cel_val make_list(struct ek_cel_eval *e, const struct ek_cel_op *op)
+{
+    const uint32_t *kids = e->program->kids + op->a;
+    struct ek_cel_val list = ek_cel_list_new(e, op->n);
+
+    for (uint32_t i = 0; i < op->n && list.kind == EK_CEL_LIST; i++) {
+        struct ek_cel_val v = ek_cel_run(e, kids[i]);
+        if (v.kind == EK_CEL_ERROR)
+            return v;
+        int r = is_optional(e, op, i) ? unwrap(e, op, "list element", &v) : 1;
+        if (r < 0)
+            return v;
+        if (r && !ek_cel_list_append(e, &list, &v))
+            return ek_cel_no_memory(e);
+    }
+    return list;
+}
+
+struct ek_cel_val ek_cel_run_list(struct ek_cel_eval *e, const struct ek_cel_op *op)
+{
+    struct ek_cel_val list = make_list(e, op);
+
+    e->cost += LIST_COST;
+    return list;
+}
+
+/* Removes a key that an absent optional value follows: rebuilds, for it is rare. */
+static bool drop_key(struct ek_cel_eval *e, struct ek_cel_val *map, const struct ek_cel_val *key)
+{
+    struct ek_cel_val without, ignored;
+    struct ek_cel_iter iter;
+
+    if (!ek_cel_map_find(map, key, &ignored))
+        return true;
+    without = ek_cel_map_new(e, map->n);
+    ek_cel_iter_init(&iter, map);
+    while (without.kind == EK_CEL_MAP && ek_cel_iter_next(&iter)) {
+        if (iter.key.kind == key->kind && ek_cel_equal(&iter.key, key))
+            continue;
+        if (ek_cel_map_put(e, &without, &iter.key, &iter.value, true) < 0)
+            return false;
+    }
+    *map = without;
+    return without.kind == EK_CEL_MAP;
+}
+
+static struct ek_cel_val make_map(struct ek_cel_eval *e, const struct ek_cel_op *op)
+{
+    const uint32_t *kids = e->program->kids + op->a;
+    struct ek_cel_val map = ek_cel_map_new(e, op->n);
+
+    for (uint32_t i = 0; i < op->n && map.kind == EK_CEL_MAP; i++) {
+        struct ek_cel_val key = ek_cel_run(e, kids[2 * i]), v;
+        if (key.kind == EK_CEL_ERROR)
+            return key;
+        v = ek_cel_run(e, kids[2 * i + 1]);
+        if (v.kind == EK_CEL_ERROR)
+            return v;
+        int r = is_optional(e, op, i) ? unwrap(e, op, "entry", &v) : 1;
+        if (r < 0)
+            return v;
+        if (key.kind == EK_CEL_BYTES) {
+            e->position = op->position;
+            return ek_cel_fail(e, "unsupported key type: bytes");
+        }
+        if (!(r ? ek_cel_map_put(e, &map, &key, &v, true) >= 0 : drop_key(e, &map, &key)))
+            return ek_cel_no_memory(e);
+    }
+    return map;
+}
+
+struct ek_cel_val ek_cel_run_map(struct ek_cel_eval *e, const struct ek_cel_op *op)
+{
+    struct ek_cel_val map = make_map(e, op);
+
+    e->cost += MAP_COST;
+    return map;
+}
+
+/* ---- Structs --------------------------------------------------------------------------------- */
+
+static void set_field(struct ek_cel_struct *object, const char *name, const struct ek_cel_val *v)
+{
+    uint32_t at = 0;
+
+    while (at < object->n && strcmp(object->fields[at].name, name) != 0)
+        at++;
+    object->fields[at] = (struct ek_cel_field){name, *v};
+    object->n += at == object->n;
+}
+
+static void drop_field(struct ek_cel_struct *object, const char *name)
+{
+    for (uint32_t i = 0; i < object->n; i++)
+        if (!strcmp(object->fields[i].name, name)) {
+            memmove(&object->fields[i], &object->fields[i + 1],
+                    (object->n - i - 1) * sizeof object->fields[0]);
+            object->n--;
+            return;
+        }
+}
+
+/* A patch operation's fields but value are strings. */
+static struct ek_cel_val check_patch(struct ek_cel_eval *e, const struct ek_cel_struct *patch)
+{
+    for (uint32_t i = 0; i < patch->n; i++) {
+        const struct ek_cel_field *f = &patch->fields[i];
+        if (f->value.kind != EK_CEL_STRING && strcmp(f->name, "value") != 0)
+            return ek_cel_fail(e, "unexpected type %s for JSONPatchType '%s' field",
+                               ek_cel_type_name(&f->value), f->name);
+    }
+    return (struct ek_cel_val){.kind = EK_CEL_STRUCT, .object = patch};
+}
+
+static struct ek_cel_val make_struct(struct ek_cel_eval *e, const struct ek_cel_op *op)
+{
+    const struct ek_cel_struct_names *names = &e->program->structs[op->c];
+    const uint32_t *kids = e->program->kids + op->a;
+    struct ek_cel_struct *object =
+        ek_cel_alloc(e, sizeof *object + op->n * sizeof object->fields[0]);
+
+    if (!object)
+        return ek_cel_no_memory(e);
+    *object = (struct ek_cel_struct){.type = names->type};
+    for (uint32_t i = 0; i < op->n; i++) {
+        struct ek_cel_val v = ek_cel_run(e, kids[i]);
+        if (v.kind == EK_CEL_ERROR)
+            return v;
+        int r = is_optional(e, op, i) ? unwrap(e, op, "entry", &v) : 1;
+        if (r < 0)
+            return v;
+        if (r)
+            set_field(object, names->fields[i], &v);
+        else
+            drop_field(object, names->fields[i]);
+    }
+    e->position = op->position;
+    if (!strcmp(object->type, "JSONPatch"))
+        return check_patch(e, object);
+    return (struct ek_cel_val){.kind = EK_CEL_STRUCT, .object = object};
+}
+
+struct ek_cel_val ek_cel_run_struct(struct ek_cel_eval *e, const struct ek_cel_op *op)
+{
+    struct ek_cel_val object = make_struct(e, op);
+
+    e->cost += STRUCT_COST;
+    return object;
+}

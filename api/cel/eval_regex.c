@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regular expressions of one evaluation: those of constants belong to the program, others are
+ * compiled when they are asked for, and the few asked for last are kept until its end.
+ */
+#include <string.h>
+
+#include "api/cel/eval.h"
+#include "api/cel/flat.h"
+#include "api/cel/value.h"
+
+struct ek_cel_regex_kept {
+    struct {
+        struct ek_cel_regex *regex; /* owned */
+        struct ek_cel_val pattern;
+    } list[EK_CEL_EVAL_REGEXES];
+    uint32_t next;
+};
+
+static const struct ek_cel_regex *compile(struct ek_cel_eval *e, const struct ek_cel_val *pattern,
+                                          struct ek_cel_val *ret_error)
+{
+    struct ek_cel_regex_kept *kept = e->regexes;
+    struct ek_err err;
+    struct ek_cel_regex *regex = ek_cel_regex_new(pattern->s, pattern->n, &err);
+    uint32_t at = kept->next++ % EK_CEL_EVAL_REGEXES;
+
+    if (!regex) {
+        if (err.code == EK_E_NOMEM)
+            *ret_error = ek_cel_no_memory(e);
+        else
+            *ret_error = ek_cel_fail(e, "%s", err.message);
+        return NULL;
+    }
+    ek_cel_regex_free(kept->list[at].regex);
+    kept->list[at].regex = regex;
+    kept->list[at].pattern = *pattern;
+    return regex;
+}
+
+const struct ek_cel_regex *ek_cel_regex_of(struct ek_cel_eval *e, const struct ek_cel_val *pattern,
+                                           struct ek_cel_val *ret_error)
+{
+    if (e->call && e->call->regex && e->call->regex_text == pattern->s)
+        return e->call->regex;
+    if (!e->regexes) {
+        e->regexes = ek_cel_alloc(e, sizeof *e->regexes);
+        if (!e->regexes) {
+            *ret_error = ek_cel_no_memory(e);
+            return NULL;
+        }
+        memset(e->regexes, 0, sizeof *e->regexes);
+    }
+    for (uint32_t i = 0; i < EK_CEL_EVAL_REGEXES; i++)
+        if (e->regexes->list[i].regex &&
+            ek_cel_same_octets(&e->regexes->list[i].pattern, pattern))
+            return e->regexes->list[i].regex;
+    return compile(e, pattern, ret_error);
+}
+
+void ek_cel_eval_release(struct ek_cel_eval *e)
+{
+    for (uint32_t i = 0; e->regexes && i < EK_CEL_EVAL_REGEXES; i++)
+        ek_cel_regex_free(e->regexes->list[i].regex);
+    e->regexes = NULL;
+}
