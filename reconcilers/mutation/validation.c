@@ -145,13 +145,13 @@ static void check_operations(struct ek_field_errors *errors, yyjson_val *list, c
                                  i);
 }
 
-static bool earlier_with(yyjson_val *list, size_t end, const char *format, const char *part)
+/* True when one of the first n items is before + after. */
+static bool earlier_is(yyjson_val *list, size_t n, const char *before, const char *after)
 {
-    char want[600];
+    size_t len = strlen(before);
 
-    snprintf(want, sizeof want, format, part);
-    for (size_t i = 0; i < end; i++)
-        if (!strcmp(text_at(list, i), want))
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(text_at(list, i), before, len) && !strcmp(text_at(list, i) + len, after))
             return true;
     return false;
 }
@@ -165,12 +165,12 @@ static void check_subresource(struct ek_field_errors *errors, yyjson_val *list, 
     if (!slash)
         return;
     const char *resource = ek_arena_strndup(arena, s, (size_t)(slash - s)), *sub = slash + 1;
-    if (earlier_with(list, i, "%s/*", resource))
+    if (earlier_is(list, i, resource, "/*"))
         ek_field_invalid(
             errors, ek_field_quote(errors, s),
             ek_arena_printf(arena, "if '%s/*' is present, must not specify %s", resource, s),
             "%s[%zu]", path, i);
-    if (earlier_with(list, i, "*/%s", sub))
+    if (earlier_is(list, i, "*/", sub))
         ek_field_invalid(
             errors, ek_field_quote(errors, s),
             ek_arena_printf(arena, "if '*/%s' is present, must not specify %s", sub, s), "%s[%zu]",
