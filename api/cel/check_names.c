@@ -170,9 +170,18 @@ const char *ek_cel_check_chain(struct ek_cel_check *c, const struct ek_cel_node 
 const struct ek_cel_type *ek_cel_named_type(struct ek_cel_check *c,
                                             const struct ek_cel_named *named)
 {
+    /* The names `list` and `map` are declared with type variables, which messages show. */
+    static const struct ek_cel_type_var a = {.type = {.kind = EK_CEL_T_PARAM, .name = "A"}};
+    static const struct ek_cel_type_var b = {.type = {.kind = EK_CEL_T_PARAM, .name = "B"}};
+    static const struct ek_cel_type *const params[] = {&a.type, &b.type};
+    static const struct ek_cel_type list = {EK_CEL_T_LIST, 1, "list", params, 2};
+    static const struct ek_cel_type map = {EK_CEL_T_MAP, 2, "map", params, 3};
+    const struct ek_cel_type *type = named->type;
+
     if (named->kind != EK_CEL_REF_TYPE)
-        return named->type;
-    return ek_cel_check_make(c, EK_CEL_T_TYPE, "type", named->type, NULL);
+        return type;
+    type = type == &ek_cel_type_list_dyn ? &list : type == &ek_cel_type_map_dyn ? &map : type;
+    return ek_cel_check_make(c, EK_CEL_T_TYPE, "type", type, NULL);
 }
 
 struct ek_cel_ref *ek_cel_check_refer(struct ek_cel_check *c, struct ek_cel_node *node,
