@@ -207,6 +207,13 @@ static void add_reads(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct ek
     }
 }
 
+static const char *text_at(yyjson_val *root, const char *name)
+{
+    const char *s = yyjson_get_str(yyjson_obj_get(root, name));
+
+    return s ? s : "";
+}
+
 static void put_list(struct ek_buf *out, const char *name, yyjson_val *list)
 {
     yyjson_val *item;
@@ -216,7 +223,7 @@ static void put_list(struct ek_buf *out, const char *name, yyjson_val *list)
         ek_buf_printf(out, "%-11s(none)\n", name);
     yyjson_arr_foreach(list, i, n, item)
     {
-        ek_buf_printf(out, "%-11s%s\n", i ? "" : name, yyjson_get_str(item));
+        ek_buf_printf(out, "%-11s%s\n", i ? "" : name, yyjson_get_str(item) ? yyjson_get_str(item) : "");
     }
 }
 
@@ -227,7 +234,7 @@ static int write_facts(void *ctx, yyjson_val *root, bool color, struct ek_buf *o
 
     (void)ctx;
     (void)color;
-    ek_buf_printf(out, "%-11s%s\n", "type:", yyjson_get_str(yyjson_obj_get(root, "type")));
+    ek_buf_printf(out, "%-11s%s\n", "type:", text_at(root, "type"));
     put_list(out, "variables:", yyjson_obj_get(root, "variables"));
     put_list(out, "reads:", yyjson_obj_get(root, "reads"));
     if (yyjson_obj_get(cost, "actual"))
