@@ -121,6 +121,15 @@ static yyjson_mut_val *typed_bytes(yyjson_mut_doc *doc, const struct ek_cel_val 
     return one_text(doc, "bytes", text ? text : "");
 }
 
+static yyjson_mut_val *typed_type(yyjson_mut_doc *doc, const struct ek_cel_val *value)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, TEXT_MAX);
+    ek_cel_type_format(value->type, &text);
+    return one_text(doc, "type", ek_buf_str(&text));
+}
+
 static yyjson_mut_val *typed_number(yyjson_mut_doc *doc, const struct ek_cel_val *value)
 {
     char text[EK_CEL_DOUBLE_TEXT_MAX];
@@ -160,7 +169,7 @@ yyjson_mut_val *ek_cel_typed(yyjson_mut_doc *doc, const struct ek_cel_val *value
     case EK_CEL_MAP:
         return typed_map(doc, value);
     case EK_CEL_TYPE:
-        return one_text(doc, "type", value->type->name);
+        return typed_type(doc, value);
     case EK_CEL_OPTIONAL:
         return one(doc, "optional",
                    value->some ? ek_cel_typed(doc, value->some) : yyjson_mut_null(doc));
