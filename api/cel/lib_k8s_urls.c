@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "api/cel/library.h"
-#include "api/cel/runes.h"
 #include "api/cel/strings.h"
 #include "api/cel/url.h"
-#include "api/quote.h"
 
 /* A query of more settings reads as empty (Go net/url). */
 #define QUERY_MAX 10000u
@@ -116,22 +114,14 @@ static struct ek_cel_val is_url(struct ek_cel_eval *eval, const struct ek_cel_va
 static struct ek_cel_val string_of(struct ek_cel_eval *eval, struct ek_str s)
 {
     struct ek_cel_text text;
-    size_t from = 0, size;
-    unsigned rune;
+    size_t at = 0;
 
-    ek_cel_text_init(&text, eval);
-    for (size_t at = 0; at < s.len; at += size) {
-        size = ek_utf8_decode((struct ek_str){s.p + at, s.len - at}, &rune);
-        if (size)
-            continue;
-        size = 1;
-        ek_cel_text_add(&text, s.p + from, at - from);
-        ek_cel_text_add(&text, "\xef\xbf\xbd", 3);
-        from = at + 1;
-    }
-    if (from == 0)
+    while (at < s.len && (unsigned char)s.p[at] < 0x80)
+        at++;
+    if (at == s.len)
         return ek_cel_string(s.len ? s.p : "", s.len);
-    ek_cel_text_add(&text, s.p + from, s.len - from);
+    ek_cel_text_init(&text, eval);
+    ek_cel_text_lossy(&text, s.p, s.len);
     return ek_cel_text_take(&text);
 }
 

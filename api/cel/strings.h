@@ -11,6 +11,9 @@
 /* Appends len octets between double quotes, as Go's %q does. */
 void ek_cel_text_quote(struct ek_cel_text *text, const char *s, size_t len);
 
+/* Appends len octets that may be no UTF-8: what is none reads as U+FFFD, one for each octet. */
+void ek_cel_text_lossy(struct ek_cel_text *text, const char *s, size_t len);
+
 /*
  * The two implementations of format. Up to version 3 of the library numbers are written as people
  * of the locale en-US do ("1,234.5", and powers of ten as superscripts), from version 4 on as the
