@@ -9,6 +9,7 @@
 #include "api/cel/number.h"
 #include "api/cel/strings.h"
 #include "api/cel/time.h"
+#include "api/cel/type.h"
 #include "api/cel/value.h"
 #include "api/quote.h"
 
