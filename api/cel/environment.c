@@ -74,6 +74,7 @@ static const struct option {
     {offsetof(struct ek_cel_env_rules, validate_literals), 29, IN_SERVER},
     {offsetof(struct ek_cel_env_rules, object_types), 0, IN_MUTATION | IN_STANDARD},
     {offsetof(struct ek_cel_env_rules, locals_first), 0, IN_STANDARD},
+    {offsetof(struct ek_cel_env_rules, early_errors), 0, IN_SERVER},
 };
 
 /* The typed variables of admission (mutation sheet, section 3.1); "" declares the type alone. */

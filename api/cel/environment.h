@@ -44,6 +44,7 @@ struct ek_cel_env_rules {
     bool presence_test_costs; /* has() costs 1 (not in Kubernetes) */
     bool locals_first;        /* variables of folds hide names declared as x.y and container.x,
                                  and .x is never one (cel-spec since 2026; not in Kubernetes) */
+    bool early_errors;        /* a constant conversion, regex or index that fails ends compiling */
     bool checked;             /* type checking is on */
     const char *container;    /* "" is the root */
 };

@@ -76,8 +76,7 @@ static const struct ek_cel_scope *find_local(const struct ek_cel_planner *p, con
 static bool local(struct ek_cel_planner *p, const struct ek_cel_node *node,
                   const struct ek_cel_scope *s, struct ek_cel_plan *ret)
 {
-    struct ek_cel_attr *attr =
-        new_attr(p, node, s->accu ? EK_CEL_BASE_ACCU : EK_CEL_BASE_LOCAL);
+    struct ek_cel_attr *attr = new_attr(p, node, s->accu ? EK_CEL_BASE_ACCU : EK_CEL_BASE_LOCAL);
 
     if (attr) {
         attr->slot = s->slot;
@@ -240,6 +239,15 @@ static bool is_object(const struct ek_cel_planner *p, const struct ek_cel_type *
            !strncmp(type->name, "Object", 6) && (type->name[6] == '\0' || type->name[6] == '.');
 }
 
+/* True when the name that node begins with is a fold's, and those come first. */
+static bool hidden_by_local(const struct ek_cel_planner *p, const struct ek_cel_node *node)
+{
+    while (node->kind == EK_CEL_N_SELECT)
+        node = node->select.operand;
+    return p->rules->locals_first && node->kind == EK_CEL_N_IDENT && *node->ident != '.' &&
+           find_local(p, node->ident);
+}
+
 bool ek_cel_plan_select(struct ek_cel_planner *p, const struct ek_cel_node *node,
                         struct ek_cel_plan *ret)
 {
@@ -249,7 +257,7 @@ bool ek_cel_plan_select(struct ek_cel_planner *p, const struct ek_cel_node *node
 
     if (node->ref)
         return ek_cel_plan_ident(p, node, ret);
-    if (!p->rules->checked && !node->select.test) {
+    if (!p->rules->checked && !node->select.test && !hidden_by_local(p, node)) {
         const char *name = ek_cel_plan_name(p, node);
         int r = name ? resolve_name(p, node, name, ret) : 0;
         if (r || p->code)
@@ -288,6 +296,12 @@ static const char *go_type(const struct ek_cel_val *value)
     }
 }
 
+static bool may_be_key(const struct ek_cel_val *key)
+{
+    return key->kind == EK_CEL_STRING || key->kind == EK_CEL_BOOL || key->kind == EK_CEL_INT ||
+           key->kind == EK_CEL_UINT || key->kind == EK_CEL_DOUBLE;
+}
+
 static bool constant_qual(struct ek_cel_planner *p, const struct ek_cel_node *node,
                           const struct ek_cel_node *operand, const struct ek_cel_val *key,
                           struct ek_cel_qual *qual)
@@ -322,7 +336,7 @@ bool ek_cel_plan_index(struct ek_cel_planner *p, const struct ek_cel_node *node,
     if (!attr)
         return false;
     qual.missing.position = node->position;
-    if (index->kind == EK_CEL_PLAN_CONST) {
+    if (index->kind == EK_CEL_PLAN_CONST && (p->rules->early_errors || may_be_key(&index->value))) {
         key = &index->value;
         if (!constant_qual(p, node, of, key, &qual))
             return false;

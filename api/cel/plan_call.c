@@ -58,8 +58,7 @@ static bool resolve_unchecked(struct ek_cel_planner *p, struct callee *c)
             c->target = NULL;
     }
     if (!c->function)
-        c->function =
-            c->target ? ek_cel_env_function(p->env, c->name) : find_function(p, c->name);
+        c->function = c->target ? ek_cel_env_function(p->env, c->name) : find_function(p, c->name);
     if (c->function)
         c->name = c->function->def->name;
     return true;
@@ -106,11 +105,11 @@ static const struct ek_cel_decl_overload *first_bound(const struct ek_cel_decl_f
 static bool mask_of(const struct ek_cel_type *type, uint32_t *ret)
 {
     static const uint8_t kinds[] = {
-        [EK_CEL_T_NULL] = EK_CEL_NULL,           [EK_CEL_T_BOOL] = EK_CEL_BOOL,
-        [EK_CEL_T_INT] = EK_CEL_INT,             [EK_CEL_T_UINT] = EK_CEL_UINT,
-        [EK_CEL_T_DOUBLE] = EK_CEL_DOUBLE,       [EK_CEL_T_STRING] = EK_CEL_STRING,
-        [EK_CEL_T_BYTES] = EK_CEL_BYTES,         [EK_CEL_T_TIMESTAMP] = EK_CEL_TIMESTAMP,
-        [EK_CEL_T_DURATION] = EK_CEL_DURATION,   [EK_CEL_T_TYPE] = EK_CEL_TYPE,
+        [EK_CEL_T_NULL] = EK_CEL_NULL,         [EK_CEL_T_BOOL] = EK_CEL_BOOL,
+        [EK_CEL_T_INT] = EK_CEL_INT,           [EK_CEL_T_UINT] = EK_CEL_UINT,
+        [EK_CEL_T_DOUBLE] = EK_CEL_DOUBLE,     [EK_CEL_T_STRING] = EK_CEL_STRING,
+        [EK_CEL_T_BYTES] = EK_CEL_BYTES,       [EK_CEL_T_TIMESTAMP] = EK_CEL_TIMESTAMP,
+        [EK_CEL_T_DURATION] = EK_CEL_DURATION, [EK_CEL_T_TYPE] = EK_CEL_TYPE,
         [EK_CEL_T_OPTIONAL] = EK_CEL_OPTIONAL,
     };
 
@@ -204,17 +203,22 @@ static bool is_conversion(const char *name)
     return false;
 }
 
-static bool convert(struct ek_cel_planner *p, const struct callee *c,
-                    const struct ek_cel_call *call, struct ek_cel_plan *ret)
+/* Returns 1, 0 when it is left to the evaluation, or -1 when planning failed. */
+static int convert(struct ek_cel_planner *p, const struct callee *c, const struct ek_cel_call *call,
+                   struct ek_cel_plan *ret)
 {
     p->eval.position = c->node->position;
     struct ek_cel_val value = ek_cel_call_apply(&p->eval, call, &c->args[0].value, 1);
 
-    if (value.kind == EK_CEL_ERROR)
-        return ek_cel_plan_fail(p, c->node->position, value.fault->message);
+    if (value.kind == EK_CEL_ERROR && !p->rules->early_errors && !p->eval.ended)
+        return 0;
+    if (value.kind == EK_CEL_ERROR) {
+        ek_cel_plan_fail(p, c->node->position, value.fault->message);
+        return -1;
+    }
     *ret = (struct ek_cel_plan){.kind = EK_CEL_PLAN_CONST, .position = c->node->position};
     ret->value = value;
-    return true;
+    return 1;
 }
 
 static bool compile_regex(struct ek_cel_planner *p, const struct callee *c,
@@ -230,6 +234,8 @@ static bool compile_regex(struct ek_cel_planner *p, const struct callee *c,
     if (!wanted || pattern->kind != EK_CEL_PLAN_CONST || pattern->value.kind != EK_CEL_STRING)
         return true;
     regex = ek_cel_regex_new(pattern->value.s, pattern->value.n, &err);
+    if (!regex && !p->rules->early_errors)
+        return true;
     if (!regex)
         return ek_cel_plan_fail(p, c->node->position, err.message);
     if (ek_cel_plan_push(p, &p->regexes, &regex, sizeof(struct ek_cel_regex *)) == UINT32_MAX) {
@@ -385,8 +391,11 @@ static bool emit_call(struct ek_cel_planner *p, struct callee *c, struct ek_cel_
     struct ek_cel_call call = make_call(c);
 
     if (c->function && c->n == 1 && is_conversion(c->name) &&
-        c->args[0].kind == EK_CEL_PLAN_CONST)
-        return convert(p, c, &call, ret);
+        c->args[0].kind == EK_CEL_PLAN_CONST) {
+        int converted = convert(p, c, &call, ret);
+        if (converted)
+            return converted > 0;
+    }
     if (c->function && c->n > 1 && !compile_regex(p, c, &call))
         return false;
     op.c = ek_cel_plan_push(p, &p->calls, &call, sizeof call);
