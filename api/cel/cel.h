@@ -274,7 +274,7 @@ int ek_cel_format(const struct ek_cel_val *value, struct ek_buf *out);
 /* How values become JSON. */
 enum ek_cel_json_rules {
     EK_CEL_JSON_PLAIN,     /* nothing is refused but types, functions and opaque values: bytes are
-                              base64, durations and timestamps text, numbers as they are */
+                              base64, durations and timestamps text, whole doubles ints */
     EK_CEL_JSON_APPLY,     /* as an in-tree ApplyConfiguration (mutation sheet, section 3.2) */
     EK_CEL_JSON_JSONPATCH, /* as the value of an in-tree JSONPatch operation (same section) */
 };

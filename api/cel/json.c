@@ -115,12 +115,12 @@ static yyjson_mut_val *integer(struct conversion *c, int64_t i)
     return made(c, i < 0 ? yyjson_mut_sint(c->doc, i) : yyjson_mut_uint(c->doc, (uint64_t)i));
 }
 
-/* Whole doubles are written as ints where Go, which has one text for both, would. */
+/* Whole doubles are written as ints, as Go does, whose decoder takes no 3.0 for an int. */
 static yyjson_mut_val *number(struct conversion *c, const struct step *at, double d)
 {
     if (!isfinite(d))
         return refuse(c, at, "NaN and infinities have no JSON form");
-    if (c->rules != EK_CEL_JSON_PLAIN && d == floor(d) && d > -0x1p63 && d < 0x1p63)
+    if (d == floor(d) && d > -0x1p63 && d < 0x1p63)
         return integer(c, (int64_t)d);
     return made(c, yyjson_mut_real(c->doc, d));
 }

@@ -26,14 +26,15 @@ static yyjson_mut_val *one_text(yyjson_mut_doc *doc, const char *name, const cha
     return one(doc, name, yyjson_mut_strcpy(doc, text));
 }
 
-static yyjson_mut_val *typed_list(yyjson_mut_doc *doc, const struct ek_cel_val *value)
+static yyjson_mut_val *typed_list(yyjson_mut_doc *doc, const struct ek_cel_val *value,
+                                  bool plain_types)
 {
     yyjson_mut_val *list = yyjson_mut_arr(doc);
     struct ek_cel_iter iter;
 
     ek_cel_iter_init(&iter, value);
     while (ek_cel_iter_next(&iter))
-        yyjson_mut_arr_append(list, ek_cel_typed(doc, &iter.value));
+        yyjson_mut_arr_append(list, ek_cel_typed(doc, &iter.value, plain_types));
     return one(doc, "list", list);
 }
 
@@ -48,7 +49,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->text, ((const struct entry *)b)->text);
 }
 
-static yyjson_mut_val *typed_map(yyjson_mut_doc *doc, const struct ek_cel_val *value)
+static yyjson_mut_val *typed_map(yyjson_mut_doc *doc, const struct ek_cel_val *value,
+                                 bool plain_types)
 {
     yyjson_mut_val *list = yyjson_mut_arr(doc);
     struct ek_cel_iter iter;
@@ -57,10 +59,10 @@ static yyjson_mut_val *typed_map(yyjson_mut_doc *doc, const struct ek_cel_val *v
 
     ek_cel_iter_init(&iter, value);
     while (ek_cel_iter_next(&iter)) {
-        yyjson_mut_val *key = ek_cel_typed(doc, &iter.key);
+        yyjson_mut_val *key = ek_cel_typed(doc, &iter.key, plain_types);
         entries[n++] = (struct entry){.text = yyjson_mut_val_write(key, 0, NULL),
                                       .key = key,
-                                      .value = ek_cel_typed(doc, &iter.value)};
+                                      .value = ek_cel_typed(doc, &iter.value, plain_types)};
     }
     qsort(entries, n, sizeof(*entries), by_text);
     for (size_t i = 0; i < n; i++) {
@@ -73,7 +75,8 @@ static yyjson_mut_val *typed_map(yyjson_mut_doc *doc, const struct ek_cel_val *v
     return one(doc, "map", list);
 }
 
-static yyjson_mut_val *typed_patch(yyjson_mut_doc *doc, const struct ek_cel_val *value)
+static yyjson_mut_val *typed_patch(yyjson_mut_doc *doc, const struct ek_cel_val *value,
+                                   bool plain_types)
 {
     static const char *const names[] = {"from", "op", "path"};
     yyjson_mut_val *patch = yyjson_mut_obj(doc);
@@ -84,17 +87,18 @@ static yyjson_mut_val *typed_patch(yyjson_mut_doc *doc, const struct ek_cel_val 
         yyjson_mut_obj_add_strncpy(doc, patch, names[i], set ? field.s : "", set ? field.n : 0);
     }
     if (ek_cel_struct_find(value, "value", 5, &field) == 1)
-        yyjson_mut_obj_add_val(doc, patch, "value", ek_cel_typed(doc, &field));
+        yyjson_mut_obj_add_val(doc, patch, "value", ek_cel_typed(doc, &field, plain_types));
     return one(doc, "jsonpatch", patch);
 }
 
-static yyjson_mut_val *typed_struct(yyjson_mut_doc *doc, const struct ek_cel_val *value)
+static yyjson_mut_val *typed_struct(yyjson_mut_doc *doc, const struct ek_cel_val *value,
+                                    bool plain_types)
 {
     if (!strcmp(ek_cel_struct_type(value), "JSONPatch"))
-        return typed_patch(doc, value);
+        return typed_patch(doc, value, plain_types);
     struct ek_err err = {0};
     yyjson_mut_val *object = one_text(doc, "object", ek_cel_struct_type(value));
-    yyjson_mut_val *fields = ek_cel_to_json(value, EK_CEL_JSON_APPLY, doc, &err);
+    yyjson_mut_val *fields = ek_cel_to_json(value, EK_CEL_JSON_PLAIN, doc, &err);
     if (fields)
         yyjson_mut_obj_add_val(doc, object, "fields", fields);
     else
@@ -121,10 +125,15 @@ static yyjson_mut_val *typed_bytes(yyjson_mut_doc *doc, const struct ek_cel_val 
     return one_text(doc, "bytes", text ? text : "");
 }
 
-static yyjson_mut_val *typed_type(yyjson_mut_doc *doc, const struct ek_cel_val *value)
+/* Kubernetes' recordings have the type with dyn for its arguments, the conformance cases without
+ * any. */
+static yyjson_mut_val *typed_type(yyjson_mut_doc *doc, const struct ek_cel_val *value,
+                                  bool plain_types)
 {
     EK_AUTO(ek_buf) text;
 
+    if (plain_types)
+        return one_text(doc, "type", value->type->name);
     ek_buf_init(&text, TEXT_MAX);
     ek_cel_type_format(value->type, &text);
     return one_text(doc, "type", ek_buf_str(&text));
@@ -153,7 +162,7 @@ static yyjson_mut_val *typed_number(yyjson_mut_doc *doc, const struct ek_cel_val
     }
 }
 
-yyjson_mut_val *ek_cel_typed(yyjson_mut_doc *doc, const struct ek_cel_val *value)
+yyjson_mut_val *ek_cel_typed(yyjson_mut_doc *doc, const struct ek_cel_val *value, bool plain_types)
 {
     switch (value->kind) {
     case EK_CEL_NULL:
@@ -165,16 +174,17 @@ yyjson_mut_val *ek_cel_typed(yyjson_mut_doc *doc, const struct ek_cel_val *value
     case EK_CEL_BYTES:
         return typed_bytes(doc, value);
     case EK_CEL_LIST:
-        return typed_list(doc, value);
+        return typed_list(doc, value, plain_types);
     case EK_CEL_MAP:
-        return typed_map(doc, value);
+        return typed_map(doc, value, plain_types);
     case EK_CEL_TYPE:
-        return typed_type(doc, value);
+        return typed_type(doc, value, plain_types);
     case EK_CEL_OPTIONAL:
         return one(doc, "optional",
-                   value->some ? ek_cel_typed(doc, value->some) : yyjson_mut_null(doc));
+                   value->some ? ek_cel_typed(doc, value->some, plain_types)
+                               : yyjson_mut_null(doc));
     case EK_CEL_STRUCT:
-        return typed_struct(doc, value);
+        return typed_struct(doc, value, plain_types);
     case EK_CEL_OPAQUE:
         return typed_opaque(doc, value);
     default:
