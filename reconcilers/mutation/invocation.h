@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One run of the engine, and the invocations that a request has: (policy, binding, param). Not for
+ * those outside this folder. Source: mutation sheet, section 2.1.
+ */
+#ifndef RECONCILERS_MUTATION_INVOCATION_H
+#define RECONCILERS_MUTATION_INVOCATION_H
+
+#include "reconcilers/mutation/engine.h"
+
+#define EK_PARAMS_MAX      10000 /* of one binding */
+#define EK_INVOCATIONS_MAX 100000
+
+struct ek_invocation {
+    const struct ek_bound *bound;
+    yyjson_val *param;      /* NULL: none, or null */
+    const char *key;        /* "namespace/name" of the param, "" without */
+    struct ek_gvr resource; /* what the object is matched as */
+    struct ek_gvk kind;
+    bool reinvocable; /* ran in an earlier pass with reinvocationPolicy IfNeeded */
+};
+
+/* Why a policy could not be run, or failed. */
+struct ek_denial {
+    const char *message;
+    const char *reason;
+};
+
+struct ek_run {
+    const struct ek_policy_set *set;
+    const struct ek_admission_request *request;
+    const struct ek_mutation_world *world;
+    const struct ek_engine_options *options;
+    struct ek_arena *arena;
+
+    yyjson_val *namespace_object; /* NULL for cluster-scoped objects and Namespaces */
+    bool pending;                 /* the world has to be asked something first */
+    int error;                    /* EK_E_* that ends the run */
+
+    struct ek_denial *denials;
+    size_t n_denials, cap_denials;
+    struct ek_step *steps;
+    size_t n_steps, cap_steps;
+    struct ek_err status; /* an error that no failurePolicy covers: code 0 while there is none */
+};
+
+/*
+ * Notes that bound's policy denies the request, unless its failurePolicy is Ignore or it is only
+ * observed. whole_policy: the text names no binding. reason is constant.
+ */
+void ek_run_deny(struct ek_run *run, const struct ek_bound *bound, bool whole_policy,
+                 const char *reason, const char *message);
+
+/* Room for one more step, filled with bound and pass. NULL at the arena's end. */
+struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, const char *param,
+                            unsigned pass);
+
+/* True for requests that no policy may see: reviews of access and tokens, policies themselves, and
+ * deletions. */
+bool ek_run_is_exempt(const struct ek_admission_request *request);
+
+/*
+ * Lists the invocations of request in the order of the set. Policies and bindings that match but
+ * are misconfigured are denials. Returns how many, in *ret (the run's arena).
+ */
+size_t ek_run_invocations(struct ek_run *run, const struct ek_admission_request *request,
+                          struct ek_invocation **ret);
+
+/* Grows an array in the arena: returns it with room for one more, or NULL at the arena's end. */
+void *ek_run_grow(struct ek_run *run, void *array, size_t n, size_t *cap, size_t size);
+
+#endif

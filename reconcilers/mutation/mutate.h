@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One mutation on one object: evaluate, make the patch, apply it by schema. Not for those outside
+ * this folder. Source: mutation sheet, sections 2.2 and 5.
+ */
+#ifndef RECONCILERS_MUTATION_MUTATE_H
+#define RECONCILERS_MUTATION_MUTATE_H
+
+#include "reconcilers/mutation/evaluate.h"
+
+/*
+ * The object as it is between mutations. Mutations change the tree; expressions read the document,
+ * which is made from it when it is asked for.
+ */
+struct ek_working {
+    yyjson_mut_doc *tree; /* owned; NULL when there is no object */
+    yyjson_doc *doc;      /* owned; NULL while it has to be made anew */
+    bool dirty;           /* a mutation has run, even one that changed nothing */
+    bool checked;         /* the tree is known to fit its schema, for merging */
+};
+
+/* Starts from object, which may be NULL. Returns 0 or EK_E_NOMEM. */
+int ek_working_init(struct ek_working *working, yyjson_val *object);
+void ek_working_done(struct ek_working *working);
+
+/* The object to read, NULL when there is none or without memory. */
+yyjson_val *ek_working_object(struct ek_working *working);
+
+struct ek_mutation_result {
+    const char *error;       /* NULL when it went well; obeys failurePolicy */
+    enum ek_step_error kind; /* of that error */
+    uint64_t cost;
+};
+
+/*
+ * Runs the i-th mutation of invocation on working. Errors that no failurePolicy covers are put
+ * into run->status, and a schema that has to be fetched sets run->pending; then *ret says nothing.
+ */
+void ek_mutate(struct ek_run *run, const struct ek_invocation *invocation, size_t i,
+               struct ek_working *working, struct ek_mutation_result *ret);
+
+#endif
