@@ -101,11 +101,6 @@ static struct ek_cel_issue fault_issue(const struct ek_cel_inputs *inputs,
     return issue;
 }
 
-static void put_formatted(const struct ek_cel_val *value, struct ek_buf *out)
-{
-    ek_cel_format(value, out);
-}
-
 static bool has_json_form(const struct ek_cel_val *value)
 {
     return value->kind != EK_CEL_OPTIONAL && value->kind != EK_CEL_TYPE &&
@@ -119,10 +114,10 @@ static yyjson_mut_val *json_of(yyjson_mut_doc *doc, const struct ek_cel_val *val
     yyjson_mut_val *json =
         has_json_form(value) ? ek_cel_to_json(value, EK_CEL_JSON_PLAIN, doc, NULL) : NULL;
 
+    ek_buf_init(&text, SHOWN_MAX);
     if (json)
         return json;
-    ek_buf_init(&text, SHOWN_MAX);
-    put_formatted(value, &text);
+    ek_cel_format(value, &text);
     return yyjson_mut_strncpy(doc, ek_buf_str(&text), text.len);
 }
 
@@ -223,7 +218,8 @@ static void put_list(struct ek_buf *out, const char *name, yyjson_val *list)
         ek_buf_printf(out, "%-11s(none)\n", name);
     yyjson_arr_foreach(list, i, n, item)
     {
-        ek_buf_printf(out, "%-11s%s\n", i ? "" : name, yyjson_get_str(item) ? yyjson_get_str(item) : "");
+        ek_buf_printf(out, "%-11s%s\n", i ? "" : name,
+                      yyjson_get_str(item) ? yyjson_get_str(item) : "");
     }
 }
 

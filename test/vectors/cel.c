@@ -131,11 +131,16 @@ static void add_message(yyjson_mut_doc *doc, yyjson_mut_val *answer, const char 
 static void answer_issues(const char *expr, size_t len, const struct ek_cel_issues *issues,
                           yyjson_mut_doc *doc, yyjson_mut_val *answer)
 {
+    static const char plan_failed[] = "program instantiation failed";
     EK_AUTO(ek_buf) text;
 
     ek_buf_init(&text, FILE_MAX);
-    ek_cel_issues_format(issues, expr, len, &text);
     yyjson_mut_obj_add_str(doc, answer, "error", "compile");
+    if (issues->len && !strncmp(issues->list[0].message, plan_failed, strlen(plan_failed))) {
+        add_message(doc, answer, "", issues->list[0].message);
+        return;
+    }
+    ek_cel_issues_format(issues, expr, len, &text);
     add_message(doc, answer, "compilation failed: ", ek_buf_str(&text));
 }
 
@@ -154,7 +159,8 @@ static void answer_eval(struct state *state, const struct ek_cel_program *progra
         return;
     }
     yyjson_mut_obj_add_strcpy(doc, answer, "type", ek_cel_program_type(program));
-    yyjson_mut_obj_add_val(doc, answer, "value", ek_cel_typed(doc, &result.value));
+    yyjson_mut_obj_add_val(doc, answer, "value",
+                           ek_cel_typed(doc, &result.value, values != state->values));
     yyjson_mut_obj_add_uint(doc, answer, "cost", result.cost);
 }
 

@@ -7,8 +7,9 @@
 
 #include "api/cel/cel.h"
 
-/* The typed form of a value ({"int": "1"}, {"list": [...]}); doc owns it. */
-yyjson_mut_val *ek_cel_typed(yyjson_mut_doc *doc, const struct ek_cel_val *value);
+/* The typed form of a value ({"int": "1"}, {"list": [...]}); doc owns it. plain_types names a
+ * list's type "list" instead of "list(dyn)". */
+yyjson_mut_val *ek_cel_typed(yyjson_mut_doc *doc, const struct ek_cel_val *value, bool plain_types);
 
 /* A value written as a cel.expr.Value in JSON ({"int64_value": "1"}), in arena, borrowing from
  * json. An error value of kind 0 for what is none. */

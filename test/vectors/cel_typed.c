@@ -132,10 +132,11 @@ static yyjson_mut_val *typed_type(yyjson_mut_doc *doc, const struct ek_cel_val *
 {
     EK_AUTO(ek_buf) text;
 
-    if (plain_types)
-        return one_text(doc, "type", value->type->name);
     ek_buf_init(&text, TEXT_MAX);
-    ek_cel_type_format(value->type, &text);
+    if (plain_types)
+        ek_buf_puts(&text, value->type->name);
+    else
+        ek_cel_type_format(value->type, &text);
     return one_text(doc, "type", ek_buf_str(&text));
 }
 
