@@ -16,7 +16,7 @@
 struct writer {
     struct ek_cel_eval *eval;
     struct ek_cel_text out;
-    struct ek_cel_val error; /* of kind EK_CEL_ERROR once something failed */
+    struct ek_cel_val error; /* null until something fails */
     bool spec;
 };
 
@@ -418,7 +418,7 @@ static bool put_argument(struct writer *w, const char *s, size_t len, const stru
 static struct ek_cel_val format(struct ek_cel_eval *eval, const struct ek_cel_val *args, bool spec)
 {
     const char *s = args[0].s, *end = s + args[0].n, *percent;
-    struct writer w = {.eval = eval, .spec = spec};
+    struct writer w = {.eval = eval, .error = ek_cel_null(), .spec = spec};
     uint32_t at = 0;
     size_t len = 0;
 
