@@ -211,8 +211,8 @@ static struct ek_cel_node *optional_select(struct ek_cel_parser *p, uint32_t pos
     return ek_cel_make_call(&x, EK_CEL_OP_OPT_SELECT, 2, (struct ek_cel_node *[]){operand, name});
 }
 
-static struct ek_cel_node *select_(struct ek_cel_parser *p, uint32_t position,
-                                   struct ek_cel_node *operand, const char *field)
+static struct ek_cel_node *select_field(struct ek_cel_parser *p, uint32_t position,
+                                        struct ek_cel_node *operand, const char *field)
 {
     struct ek_cel_node *node = operand ? ek_cel_node_new(p, EK_CEL_N_SELECT, position) : NULL;
 
@@ -248,10 +248,10 @@ static struct ek_cel_part parse_select(struct ek_cel_parser *p, struct ek_cel_pa
         *plain = false;
         return parse_member_call(p, operand, field);
     }
-    struct ek_cel_node *node = optional
-                                   ? optional_select(p, position, operand.node, field, tok.position)
-                                   : select_(p, position, operand.node, field);
-    return ek_cel_level(p, node, operand.height);
+    operand.node = optional ? optional_select(p, position, operand.node, field, tok.position)
+                            : select_field(p, position, operand.node, field);
+    operand.height++;
+    return operand;
 }
 
 static struct ek_cel_part parse_index(struct ek_cel_parser *p, struct ek_cel_part operand)
@@ -300,6 +300,13 @@ static const char *dotted_name(struct ek_cel_parser *p, const struct ek_cel_node
     return name;
 }
 
+/* Selections may turn out to be the name of a struct, which has no height: so they are judged when
+ * no more follows. */
+static struct ek_cel_part finished(struct ek_cel_parser *p, struct ek_cel_part part)
+{
+    return part.height > EK_CEL_DEPTH_MAX ? ek_cel_level(p, part.node, part.height) : part;
+}
+
 static struct ek_cel_part parse_rest(struct ek_cel_parser *p, struct ek_cel_part part, bool plain)
 {
     while (part.node) {
@@ -313,12 +320,12 @@ static struct ek_cel_part parse_rest(struct ek_cel_parser *p, struct ek_cel_part
             break;
         case EK_CEL_TOK_LBRACE:
             if (!plain)
-                return part;
+                return finished(p, part);
             part = ek_cel_parse_struct(p, dotted_name(p, part.node));
             plain = false;
             break;
         default:
-            return part;
+            return finished(p, part);
         }
     }
     return part;
