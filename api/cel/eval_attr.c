@@ -12,6 +12,7 @@
 
 #include "api/cel/eval.h"
 #include "api/cel/flat.h"
+#include "api/cel/number.h"
 #include "api/cel/value.h"
 
 /* What finding may come to. */
@@ -44,6 +45,8 @@ static enum found find_in_host(struct ek_cel_eval *e, const struct ek_cel_val *m
 static bool list_index(struct ek_cel_eval *e, const struct ek_cel_val *key, int64_t *ret,
                        struct ek_cel_val *ret_error)
 {
+    char number[EK_CEL_DOUBLE_TEXT_MAX];
+
     switch (key->kind) {
     case EK_CEL_INT:
         *ret = key->i;
@@ -60,11 +63,11 @@ static bool list_index(struct ek_cel_eval *e, const struct ek_cel_val *key, int6
             *ret = (int64_t)key->d;
             return true;
         }
-        *ret_error = ek_cel_fail(e, "unsupported index value %g in list", key->d);
+        ek_cel_double_g(key->d, number);
+        *ret_error = ek_cel_fail(e, "unsupported index value %s in list", number);
         return false;
     default:
-        *ret_error =
-            ek_cel_fail(e, "unsupported index type '%s' in list", ek_cel_type_name(key));
+        *ret_error = ek_cel_fail(e, "unsupported index type '%s' in list", ek_cel_type_name(key));
         return false;
     }
 }
@@ -134,6 +137,7 @@ static struct ek_cel_val missing(struct ek_cel_eval *e, const struct ek_cel_val 
                                  const struct ek_cel_val *key)
 {
     const char *what = value->kind == EK_CEL_LIST ? "index out of bounds" : "no such key";
+    char number[EK_CEL_DOUBLE_TEXT_MAX];
 
     switch (key->kind) {
     case EK_CEL_STRING:
@@ -145,7 +149,8 @@ static struct ek_cel_val missing(struct ek_cel_eval *e, const struct ek_cel_val 
     case EK_CEL_UINT:
         return ek_cel_fail(e, "%s: %" PRIu64, what, key->u);
     default:
-        return ek_cel_fail(e, "%s: %.17g", what, key->d);
+        ek_cel_double_g(key->d, number);
+        return ek_cel_fail(e, "%s: %s", what, number);
     }
 }
 
@@ -289,7 +294,8 @@ struct ek_cel_val ek_cel_qualify(struct ek_cel_eval *e, struct ek_cel_val value,
         q = &e->program->quals[first - 1];
         optional |= q->optional;
         enum found found = qualify_one(e, &value, q, optional || q->test, &next);
-        /* Without optionals each step costs, whatever comes of it; else those that find something. */
+        /* Without optionals each step costs, whatever comes of it; else those that find something.
+         */
         if (!optional || found == FOUND)
             e->cost++;
         if (found == FOUND_ERROR)

@@ -55,21 +55,19 @@ static uint64_t cost_in_list(const struct ek_cel_val *args, uint32_t n,
 
 /* ---- Overloads ------------------------------------------------------------------------------- */
 
-/* Library version 1 brings the comparisons of numbers of different kinds. */
-#define MIXED 1
-
+/* Whether those of numbers of two kinds are there is a rule of the environment. */
 #define ORDER(name)                                                                                \
     static const struct ek_cel_overload name[] = {                                                 \
         {.id = #name "_bool", .signature = "bool, bool -> bool"},                                  \
         {.id = #name "_int64", .signature = "int, int -> bool"},                                   \
-        {.id = #name "_int64_double", .signature = "int, double -> bool", .version = MIXED},       \
-        {.id = #name "_int64_uint64", .signature = "int, uint -> bool", .version = MIXED},         \
+        {.id = #name "_int64_double", .signature = "int, double -> bool"},                         \
+        {.id = #name "_int64_uint64", .signature = "int, uint -> bool"},                           \
         {.id = #name "_uint64", .signature = "uint, uint -> bool"},                                \
-        {.id = #name "_uint64_double", .signature = "uint, double -> bool", .version = MIXED},     \
-        {.id = #name "_uint64_int64", .signature = "uint, int -> bool", .version = MIXED},         \
+        {.id = #name "_uint64_double", .signature = "uint, double -> bool"},                       \
+        {.id = #name "_uint64_int64", .signature = "uint, int -> bool"},                           \
         {.id = #name "_double", .signature = "double, double -> bool"},                            \
-        {.id = #name "_double_int64", .signature = "double, int -> bool", .version = MIXED},       \
-        {.id = #name "_double_uint64", .signature = "double, uint -> bool", .version = MIXED},     \
+        {.id = #name "_double_int64", .signature = "double, int -> bool"},                         \
+        {.id = #name "_double_uint64", .signature = "double, uint -> bool"},                       \
         {.id = #name "_string", .signature = "string, string -> bool", .cost = cost_min},          \
         {.id = #name "_bytes", .signature = "bytes, bytes -> bool", .cost = cost_min},             \
         {.id = #name "_timestamp", .signature = "timestamp, timestamp -> bool"},                   \

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/cel/number.h"
 #include "api/cel/plan.h"
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -173,7 +174,7 @@ bool ek_cel_plan_ident(struct ek_cel_planner *p, const struct ek_cel_node *node,
 static const char *missing_text(struct ek_cel_planner *p, const struct ek_cel_val *key)
 {
     EK_AUTO(ek_buf) buf = {0};
-    char *text;
+    char *text, number[EK_CEL_DOUBLE_TEXT_MAX];
 
     ek_buf_init(&buf, (size_t)64 * 1024);
     ek_buf_puts(&buf, "no such key: ");
@@ -181,6 +182,8 @@ static const char *missing_text(struct ek_cel_planner *p, const struct ek_cel_va
         ek_buf_append(&buf, key->s, key->n < 4096 ? key->n : 4096);
     else if (key->kind == EK_CEL_UINT)
         ek_buf_printf(&buf, "%llu", (unsigned long long)key->u);
+    else if (key->kind == EK_CEL_DOUBLE)
+        ek_buf_append(&buf, number, ek_cel_double_g(key->d, number));
     else
         ek_cel_format(key, &buf);
     text = ek_cel_plan_alloc(p, buf.len + 1);
