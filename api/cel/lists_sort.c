@@ -137,7 +137,7 @@ static bool finish_sorted(struct sorter *s, int64_t a, int64_t b)
 static void break_patterns(struct sorter *s, int64_t a, int64_t b)
 {
     uint64_t length = (uint64_t)(b - a), random = length, mask = 1;
-    int64_t middle = a + (b - a) / 4 * 2 - 1;
+    int64_t middle = a + (b - a) / 4 * 2;
 
     while (mask <= length)
         mask <<= 1;
