@@ -18,7 +18,7 @@
 
 /* ---- Endings --------------------------------------------------------------------------------- */
 
-static struct ek_cel_val end(struct ek_cel_eval *e, enum ek_cel_error_kind kind,
+struct ek_cel_val ek_cel_end(struct ek_cel_eval *e, enum ek_cel_error_kind kind,
                              const char *message)
 {
     if (!e->ended) {
@@ -30,7 +30,7 @@ static struct ek_cel_val end(struct ek_cel_eval *e, enum ek_cel_error_kind kind,
 
 struct ek_cel_val ek_cel_cost_exceeded(struct ek_cel_eval *e)
 {
-    return end(e, EK_CEL_E_COST, "operation cancelled: actual cost limit exceeded");
+    return ek_cel_end(e, EK_CEL_E_COST, "operation cancelled: actual cost limit exceeded");
 }
 
 struct ek_cel_val ek_cel_stopped(struct ek_cel_eval *e)
@@ -42,7 +42,7 @@ static bool canceled(struct ek_cel_eval *e)
 {
     if (!e->limits || !e->limits->canceled || !e->limits->canceled(e->limits->canceled_arg))
         return false;
-    end(e, EK_CEL_E_CANCELED, "operation interrupted");
+    ek_cel_end(e, EK_CEL_E_CANCELED, "operation interrupted");
     return true;
 }
 
@@ -118,6 +118,12 @@ static inline struct ek_cel_val walk(struct ek_cel_eval *e, struct ek_cel_val v,
     return v;
 }
 
+/* Reading an optional gives its value another form (see ek_cel_qualify). */
+static inline struct ek_cel_val plain(struct ek_cel_eval *e, struct ek_cel_val v)
+{
+    return UNLIKELY(v.kind == EK_CEL_OPTIONAL) ? ek_cel_qualify(e, v, 0) : v;
+}
+
 static NOINLINE struct ek_cel_val resolve_cond(struct ek_cel_eval *e, const struct ek_cel_op *op)
 {
     struct ek_cel_val test = ek_cel_run(e, op->a);
@@ -131,11 +137,11 @@ struct ek_cel_val ek_cel_resolve(struct ek_cel_eval *e, const struct ek_cel_op *
 {
     switch (op->code) {
     case EK_CEL_I_VAR:
-        return e->vars[op->a];
+        return plain(e, e->vars[op->a]);
     case EK_CEL_I_LOCAL:
-        return e->locals[op->a];
+        return plain(e, e->locals[op->a]);
     case EK_CEL_I_ACCU:
-        return ek_cel_run_accu(e, op->a, op->b);
+        return plain(e, ek_cel_run_accu(e, op->a, op->b));
     case EK_CEL_I_VAR_PATH:
         return walk(e, e->vars[op->a], op);
     case EK_CEL_I_LOCAL_PATH:
@@ -146,10 +152,8 @@ struct ek_cel_val ek_cel_resolve(struct ek_cel_eval *e, const struct ek_cel_op *
         return ek_cel_qualify(e, e->locals[op->a], op->first);
     case EK_CEL_I_ACCU_ATTR:
         return ek_cel_qualify(e, ek_cel_run_accu(e, op->a, op->b), op->first);
-    case EK_CEL_I_VALUE_ATTR: {
-        struct ek_cel_val v = ek_cel_run(e, op->a);
-        return op->first ? ek_cel_qualify(e, v, op->first) : v;
-    }
+    case EK_CEL_I_VALUE_ATTR:
+        return ek_cel_qualify(e, ek_cel_run(e, op->a), op->first);
     case EK_CEL_I_COND:
         return resolve_cond(e, op);
     case EK_CEL_I_HAS: /* has() is what evaluating adds to an attribute */
@@ -266,7 +270,7 @@ static NOINLINE struct ek_cel_val call_one(struct ek_cel_eval *e, const struct e
             return arg;
         if (!call->nonstrict) {
             ek_cel_call_charge(e, call, &arg, 1, &arg);
-            return arg;
+            return e->ended ? ek_cel_error(&e->final) : arg;
         }
     }
     return ek_cel_call_charged(e, call, &arg, 1);
@@ -284,7 +288,7 @@ static NOINLINE struct ek_cel_val call_two(struct ek_cel_eval *e, const struct e
     if (UNLIKELY(a.kind == EK_CEL_ERROR || b.kind == EK_CEL_ERROR) && !call->nonstrict) {
         const struct ek_cel_val *error = a.kind == EK_CEL_ERROR ? &args[0] : &args[1];
         ek_cel_call_charge(e, call, args, 2, error);
-        return *error;
+        return e->ended ? ek_cel_error(&e->final) : *error;
     }
     return ek_cel_call_charged(e, call, args, 2);
 }
@@ -396,10 +400,10 @@ struct ek_cel_val ek_cel_run(struct ek_cel_eval *e, uint32_t index)
         return op->value;
     case EK_CEL_I_VAR:
         e->cost++;
-        return e->vars[op->a];
+        return plain(e, e->vars[op->a]);
     case EK_CEL_I_LOCAL:
         e->cost++;
-        return e->locals[op->a];
+        return plain(e, e->locals[op->a]);
     case EK_CEL_I_VAR_PATH:
         e->cost++;
         return walk(e, e->vars[op->a], op);

@@ -66,6 +66,9 @@ struct ek_cel_val ek_cel_run_bind(struct ek_cel_eval *e, const struct ek_cel_op 
 /* The value of an accumulator, initialised now when it was not yet. */
 struct ek_cel_val ek_cel_run_accu(struct ek_cel_eval *e, uint32_t local, uint32_t fold);
 
+/* Ends the evaluation with an error that nothing absorbs (the first one counts). */
+struct ek_cel_val ek_cel_end(struct ek_cel_eval *e, enum ek_cel_error_kind kind,
+                             const char *message);
 /* The error of an exceeded cost limit; ends the evaluation. */
 struct ek_cel_val ek_cel_cost_exceeded(struct ek_cel_eval *e);
 /* Counts a loop's step. False when the evaluation has ended: cancelled, or too costly. */

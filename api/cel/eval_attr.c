@@ -231,6 +231,40 @@ static enum found find_in_object(struct ek_cel_eval *e, const struct ek_cel_val 
     return ret->kind == EK_CEL_ERROR ? FOUND_ERROR : FOUND;
 }
 
+/*
+ * What is in an optional, as an attribute reads it: the reference takes the Go value out and makes a
+ * CEL value of it again, in which optionals of optionals collapse, objects become maps and opaque
+ * values are lost. An error that comes of it stays within the optional until it is asked for.
+ */
+static struct ek_cel_val content(struct ek_cel_eval *e, const struct ek_cel_val *optional)
+{
+    const struct ek_cel_val *v = optional->some;
+
+    while (v->kind == EK_CEL_OPTIONAL) {
+        if (!v->some)
+            return ek_cel_null();
+        v = v->some;
+    }
+    switch (v->kind) {
+    case EK_CEL_TYPE:
+        return ek_cel_string(v->type->name, strlen(v->type->name));
+    case EK_CEL_STRUCT:
+        return is_patch(v) ? *v : plain(e, v, PLAIN_DEPTH_MAX);
+    case EK_CEL_OPAQUE:
+        if (!strcmp(v->opaque->kind->name, "kubernetes.NamedFormat"))
+            return *v;
+        return ek_cel_fail(e, "unsupported conversion to ref.Val: %s", v->opaque->kind->name);
+    default:
+        return *v;
+    }
+}
+
+/* True when reading an optional gives its value another form. */
+static bool changes(const struct ek_cel_val *some)
+{
+    return some->kind >= EK_CEL_TYPE && some->kind <= EK_CEL_OPAQUE;
+}
+
 /* ---- Qualifiers ------------------------------------------------------------------------------ */
 
 /* The key of a qualifier that is computed. False with *ret an error. */
@@ -284,9 +318,9 @@ struct ek_cel_val ek_cel_qualify(struct ek_cel_eval *e, struct ek_cel_val value,
     if (value.kind == EK_CEL_ERROR)
         return value;
     if (value.kind == EK_CEL_OPTIONAL) {
-        if (!value.some)
+        if (!value.some || (!first && !changes(value.some)))
             return value;
-        value = *value.some;
+        value = content(e, &value);
         optional = true;
     }
     for (; first; first = q->next) {

@@ -64,6 +64,10 @@ void ek_cel_call_charge(struct ek_cel_eval *e, const struct ek_cel_call *call,
 {
     uint64_t cost = call->cost ? call->cost(args, n, result) : 1;
 
+    if (__builtin_expect(cost == EK_CEL_COST_INVALID, 0)) {
+        ek_cel_end(e, EK_CEL_E_EVAL, "internal error: cost of an argument of another type");
+        return;
+    }
     if (__builtin_add_overflow(e->cost, cost, &e->cost))
         e->cost = UINT64_MAX;
 }
@@ -78,7 +82,7 @@ struct ek_cel_val ek_cel_call_charged(struct ek_cel_eval *e, const struct ek_cel
     ek_cel_call_charge(e, call, args, n, &result);
     if (__builtin_expect(e->cost > e->cost_limit, 0))
         return ek_cel_cost_exceeded(e);
-    return result;
+    return __builtin_expect(e->ended, 0) ? ek_cel_error(&e->final) : result;
 }
 
 /* ---- Sets ------------------------------------------------------------------------------------ */

@@ -26,7 +26,7 @@ static int unwrap(struct ek_cel_eval *e, const struct ek_cel_op *op, const char 
     if (!value->some)
         return 0;
     *value = *value->some;
-    return 1;
+    return value->kind == EK_CEL_ERROR ? -1 : 1;
 }
 
 static bool is_optional(const struct ek_cel_eval *e, const struct ek_cel_op *op, uint32_t i)

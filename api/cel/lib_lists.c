@@ -56,6 +56,9 @@ static double compare_factor(const struct ek_cel_val *list)
 static uint64_t compare_cost(const struct ek_cel_val *list)
 {
     uint64_t n = ek_cel_cost_size(list);
+
+    if (list->kind != EK_CEL_LIST)
+        return EK_CEL_COST_INVALID;
     return allocating_cost(compare_factor(list), n * n);
 }
 

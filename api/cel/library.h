@@ -26,6 +26,11 @@ typedef struct ek_cel_val (*ek_cel_fn)(struct ek_cel_eval *eval, const struct ek
 typedef uint64_t (*ek_cel_cost_fn)(const struct ek_cel_val *args, uint32_t n,
                                    const struct ek_cel_val *result);
 
+/* What a cost function returns when the reference's own would crash on such arguments (it has seen
+ * an error or another kind of value where it trusts in a list): the evaluation then ends with an
+ * error that nothing absorbs. */
+#define EK_CEL_COST_INVALID UINT64_MAX
+
 enum ek_cel_overload_flags {
     EK_CEL_MEMBER = 1,    /* called as receiver.name(...) */
     EK_CEL_NONSTRICT = 2, /* is called with error arguments too */
