@@ -37,7 +37,8 @@ static const struct ek_cel_url *url_of(const struct ek_cel_val *value)
     return &((const struct value *)value->opaque)->url;
 }
 
-static struct ek_cel_val refuse(struct ek_cel_eval *eval, const struct ek_cel_val *s,
+/* What is wrong with the first len octets of s. */
+static struct ek_cel_val refuse(struct ek_cel_eval *eval, const struct ek_cel_val *s, size_t len,
                                 const struct ek_cel_url_fault *fault)
 {
     struct ek_cel_text text;
@@ -45,7 +46,7 @@ static struct ek_cel_val refuse(struct ek_cel_eval *eval, const struct ek_cel_va
 
     ek_cel_text_init(&text, eval);
     ek_cel_text_add(&text, "parse ", 6);
-    ek_cel_text_quote(&text, s->s, s->n);
+    ek_cel_text_quote(&text, s->s, len);
     ek_cel_text_add(&text, ": ", 2);
     ek_cel_text_add(&text, fault->before, strlen(fault->before));
     if (fault->quoted.p) {
@@ -85,14 +86,15 @@ static struct ek_cel_val to_url(struct ek_cel_eval *eval, const struct ek_cel_va
     (void)n;
     if (!room)
         return ek_cel_no_memory(eval);
-    if (!ek_cel_url_parse(s->s, s->n, true, room, &used, &url, &fault) ||
-        !ek_cel_url_parse(s->s, len, false, room, &used, &url, &fault))
-        return refuse(eval, s, &fault);
+    if (!ek_cel_url_parse(s->s, s->n, true, room, &used, &url, &fault))
+        return refuse(eval, s, s->n, &fault);
+    if (!ek_cel_url_parse(s->s, len, false, room, &used, &url, &fault))
+        return refuse(eval, s, len, &fault);
     if (hash && len + 1 < s->n) {
         struct ek_str fragment = {hash + 1, s->n - len - 1};
 
         if (!ek_cel_url_set_fragment(&url, fragment, room + used, &fault))
-            return refuse(eval, s, &fault);
+            return refuse(eval, s, s->n, &fault);
     }
     return finish(eval, &url);
 }

@@ -12,6 +12,8 @@ extern "C" {
 
 struct ek_cel_regex {
     std::unique_ptr<re2::RE2> re2;
+    /* With \B, RE2 takes the place between two octets of one character for a match of nothing. */
+    bool splits;
 };
 
 namespace
@@ -79,7 +81,7 @@ int fault_of(const re2::RE2 &re2, const char *pattern, size_t len, struct ek_err
         return 0;
     case re2::RE2::ErrorPatternTooLarge:
         return ek_cel_regex_fault(err, EK_E_LIMIT, "expression too large", pattern, len);
-    case re2::RE2::ErrorBadCharRange: /* a script it does not know */
+    case re2::RE2::ErrorBadCharRange: /* a script younger than it */
         return ek_cel_regex_fault(err, EK_E_PARSE, "invalid character class range", what.data(),
                                   what.size());
     default:
@@ -97,6 +99,7 @@ try {
         return nullptr;
     auto regex = std::make_unique<ek_cel_regex>();
     regex->re2 = compile(translation.text());
+    regex->splits = regex->re2->pattern().find("\\B") != std::string::npos;
     if (fault_of(*regex->re2, pattern, len, err) < 0)
         return nullptr;
     return regex.release();
@@ -115,10 +118,15 @@ bool ek_cel_regex_find(const struct ek_cel_regex *regex, const char *text, size_
 try {
     re2::StringPiece match;
 
-    if (!regex->re2->Match(re2::StringPiece(text, len), from, len, re2::RE2::UNANCHORED, &match, 1))
-        return false;
-    *ret_start = static_cast<size_t>(match.data() - text);
-    *ret_end = *ret_start + match.size();
+    do {
+        if (!regex->re2->Match(re2::StringPiece(text, len), from, len, re2::RE2::UNANCHORED, &match,
+                               1))
+            return false;
+        *ret_start = static_cast<size_t>(match.data() - text);
+        *ret_end = *ret_start + match.size();
+        from = *ret_start + 1;
+    } while (regex->splits && *ret_start < len &&
+             (static_cast<unsigned char>(text[*ret_start]) & 0xc0) == 0x80);
     return true;
 } catch (...) {
     return false;
@@ -126,6 +134,10 @@ try {
 
 bool ek_cel_regex_matches(const struct ek_cel_regex *regex, const char *text, size_t len)
 try {
+    size_t start, end;
+
+    if (regex->splits)
+        return ek_cel_regex_find(regex, text, len, 0, &start, &end);
     return regex->re2->Match(re2::StringPiece(text, len), 0, len, re2::RE2::UNANCHORED, nullptr, 0);
 } catch (...) {
     return false;

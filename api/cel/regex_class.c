@@ -119,6 +119,39 @@ int ek_cel_regex_escape(const char **at, const char *end, uint32_t *ret, struct 
     return 0;
 }
 
+/* Categories of Unicode, and those of its scripts whose names are one word, which is how Go finds
+ * them; sorted. */
+static const char *const groups[] = {
+    "Adlam",      "Ahom",     "Any",        "Arabic",      "Armenian",   "Ascii",     "Assigned",
+    "Avestan",    "Balinese", "Bamum",      "Batak",       "Bengali",    "Bhaiksuki", "Bopomofo",
+    "Brahmi",     "Braille",  "Buginese",   "Buhid",       "C",          "Carian",    "Cc",
+    "Cf",         "Chakma",   "Cham",       "Cherokee",    "Chorasmian", "Cn",        "Co",
+    "Common",     "Coptic",   "Cs",         "Cuneiform",   "Cypriot",    "Cyrillic",  "Deseret",
+    "Devanagari", "Dogra",    "Duployan",   "Elbasan",     "Elymaic",    "Ethiopic",  "Georgian",
+    "Glagolitic", "Gothic",   "Grantha",    "Greek",       "Gujarati",   "Gurmukhi",  "Han",
+    "Hangul",     "Hanunoo",  "Hatran",     "Hebrew",      "Hiragana",   "Inherited", "Javanese",
+    "Kaithi",     "Kannada",  "Katakana",   "Kawi",        "Kharoshthi", "Khmer",     "Khojki",
+    "Khudawadi",  "L",        "LC",         "Lao",         "Latin",      "Lepcha",    "Limbu",
+    "Lisu",       "Ll",       "Lm",         "Lo",          "Lt",         "Lu",        "Lycian",
+    "Lydian",     "M",        "Mahajani",   "Makasar",     "Malayalam",  "Mandaic",   "Manichaean",
+    "Marchen",    "Mc",       "Me",         "Medefaidrin", "Miao",       "Mn",        "Modi",
+    "Mongolian",  "Mro",      "Multani",    "Myanmar",     "N",          "Nabataean", "Nandinagari",
+    "Nd",         "Newa",     "Nko",        "Nl",          "No",         "Nushu",     "Ogham",
+    "Oriya",      "Osage",    "Osmanya",    "P",           "Palmyrene",  "Pc",        "Pd",
+    "Pe",         "Pf",       "Phoenician", "Pi",          "Po",         "Ps",        "Rejang",
+    "Runic",      "S",        "Samaritan",  "Saurashtra",  "Sc",         "Sharada",   "Shavian",
+    "Siddham",    "Sinhala",  "Sk",         "Sm",          "So",         "Sogdian",   "Soyombo",
+    "Sundanese",  "Syriac",   "Tagalog",    "Tagbanwa",    "Takri",      "Tamil",     "Tangsa",
+    "Tangut",     "Telugu",   "Thaana",     "Thai",        "Tibetan",    "Tifinagh",  "Tirhuta",
+    "Toto",       "Ugaritic", "Vai",        "Vithkuqi",    "Wancho",     "Yezidi",    "Yi",
+    "Z",          "Zl",       "Zp",         "Zs",
+};
+
+static int compare_group(const void *name, const void *entry)
+{
+    return strcmp(name, *(const char *const *)entry);
+}
+
 /* Unicode's long names of categories, without underscores, as Go takes them; sorted. */
 static const struct alias {
     const char *name, *category;
@@ -185,10 +218,12 @@ static const struct composite {
     {"C", "\\pL\\pM\\pN\\pP\\pS\\pZ", true}, /* with what is not assigned */
 };
 
-/* Writes the set of that canonical name, or its complement; RE2 knows whether it is one. False
- * when a bracket can't hold it. */
+/* Writes the set of that canonical name, or its complement. False when there is none of the name,
+ * or when a bracket can't hold it. */
 static bool put_unicode(const char *name, bool negated, bool bracketed, struct ek_buf *out)
 {
+    if (!bsearch(name, groups, sizeof groups / sizeof *groups, sizeof *groups, compare_group))
+        return false;
     for (size_t i = 0; i < sizeof composites / sizeof *composites; i++) {
         const struct composite *set = &composites[i];
         bool outside = set->complement != negated;
