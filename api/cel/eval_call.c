@@ -55,7 +55,7 @@ struct ek_cel_val ek_cel_call_apply(struct ek_cel_eval *e, const struct ek_cel_c
     if (!call->fn)
         return dispatch(e, call, args, n);
     if (call->only && !(call->masked ? masked_admits(call, args, n) : admits(call->only, args, n)))
-        return ek_cel_no_overload(e, call->name, args, n);
+        return ek_cel_no_overload(e, call->regex ? NULL : call->name, args, n);
     return call->fn(e, args, n);
 }
 

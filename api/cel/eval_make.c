@@ -13,14 +13,37 @@
 #define MAP_COST    30u
 #define STRUCT_COST 40u
 
-/* Takes the value out of what an optional part gave. Returns 1, 0 when there is none, or -1 with
- * *value an error. */
-static int unwrap(struct ek_cel_eval *e, const struct ek_cel_op *op, const char *what,
+/* Of a value within an error's message. */
+#define MESSAGE_MAX ((size_t)1024)
+
+static struct ek_cel_val not_optional(struct ek_cel_eval *e, const struct ek_cel_op *op,
+                                      const struct ek_cel_val *key, const struct ek_cel_val *value)
+{
+    EK_AUTO(ek_buf) k = {0};
+    EK_AUTO(ek_buf) v = {0};
+
+    ek_buf_init(&k, MESSAGE_MAX);
+    ek_buf_init(&v, MESSAGE_MAX);
+    ek_cel_format(value, &v);
+    e->position = op->position;
+    if (!key)
+        return ek_cel_fail(e, "cannot initialize optional list element from non-optional value %s",
+                           ek_buf_str(&v));
+    if (key->kind == EK_CEL_STRING)
+        ek_buf_append(&k, key->s, key->n);
+    else
+        ek_cel_format(key, &k);
+    return ek_cel_fail(e, "cannot initialize optional entry '%s' from non-optional value %s",
+                       ek_buf_str(&k), ek_buf_str(&v));
+}
+
+/* Takes the value out of what an optional part gave; key is an entry's or field's. Returns 1, 0
+ * when there is none, or -1 with *value an error. */
+static int unwrap(struct ek_cel_eval *e, const struct ek_cel_op *op, const struct ek_cel_val *key,
                   struct ek_cel_val *value)
 {
     if (value->kind != EK_CEL_OPTIONAL) {
-        e->position = op->position;
-        *value = ek_cel_fail(e, "cannot initialize optional %s from non-optional value", what);
+        *value = not_optional(e, op, key, value);
         return -1;
     }
     if (!value->some)
@@ -43,7 +66,7 @@ static struct ek_cel_val make_list(struct ek_cel_eval *e, const struct ek_cel_op
         struct ek_cel_val v = ek_cel_run(e, kids[i]);
         if (v.kind == EK_CEL_ERROR)
             return v;
-        int r = is_optional(e, op, i) ? unwrap(e, op, "list element", &v) : 1;
+        int r = is_optional(e, op, i) ? unwrap(e, op, NULL, &v) : 1;
         if (r < 0)
             return v;
         if (r && !ek_cel_list_append(e, &list, &v))
@@ -92,7 +115,7 @@ static struct ek_cel_val make_map(struct ek_cel_eval *e, const struct ek_cel_op 
         v = ek_cel_run(e, kids[2 * i + 1]);
         if (v.kind == EK_CEL_ERROR)
             return v;
-        int r = is_optional(e, op, i) ? unwrap(e, op, "entry", &v) : 1;
+        int r = is_optional(e, op, i) ? unwrap(e, op, &key, &v) : 1;
         if (r < 0)
             return v;
         if (key.kind == EK_CEL_BYTES) {
@@ -162,7 +185,8 @@ static struct ek_cel_val make_struct(struct ek_cel_eval *e, const struct ek_cel_
         struct ek_cel_val v = ek_cel_run(e, kids[i]);
         if (v.kind == EK_CEL_ERROR)
             return v;
-        int r = is_optional(e, op, i) ? unwrap(e, op, "entry", &v) : 1;
+        struct ek_cel_val name = ek_cel_string(names->fields[i], strlen(names->fields[i]));
+        int r = is_optional(e, op, i) ? unwrap(e, op, &name, &v) : 1;
         if (r < 0)
             return v;
         if (r)

@@ -306,14 +306,13 @@ static bool may_be_key(const struct ek_cel_val *key)
 }
 
 static bool constant_qual(struct ek_cel_planner *p, const struct ek_cel_node *node,
-                          const struct ek_cel_node *operand, const struct ek_cel_val *key,
-                          struct ek_cel_qual *qual)
+                          const struct ek_cel_val *key, struct ek_cel_qual *qual)
 {
     char message[64];
 
     switch (key->kind) {
     case EK_CEL_STRING:
-        qual->kind = is_object(p, operand->type) ? EK_CEL_Q_OBJECT : EK_CEL_Q_FIELD;
+        qual->kind = EK_CEL_Q_FIELD; /* of an object too: only a select knows its fields */
         return true;
     case EK_CEL_BOOL:
     case EK_CEL_INT:
@@ -341,7 +340,7 @@ bool ek_cel_plan_index(struct ek_cel_planner *p, const struct ek_cel_node *node,
     qual.missing.position = node->position;
     if (index->kind == EK_CEL_PLAN_CONST && (p->rules->early_errors || may_be_key(&index->value))) {
         key = &index->value;
-        if (!constant_qual(p, node, of, key, &qual))
+        if (!constant_qual(p, node, key, &qual))
             return false;
     } else {
         qual.kind = EK_CEL_Q_OP;
