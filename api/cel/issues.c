@@ -87,8 +87,9 @@ void ek_cel_issue_add(struct ek_cel_issues *issues, enum ek_cel_error_kind kind,
         issues->dropped++;
         return;
     }
-    char *copy = ek_arena_try(issues->arena, strlen(message) + 1);
-    issue.message = copy ? strcpy(copy, message) : "out of memory";
+    size_t size = strlen(message) + 1;
+    char *copy = ek_arena_try(issues->arena, size);
+    issue.message = copy ? memcpy(copy, message, size) : "out of memory";
     locate(&issue, text, len);
     *place = issue;
 }
