@@ -146,7 +146,7 @@ static struct ek_cel_val is_greater(struct ek_cel_eval *eval, const struct ek_ce
                                     uint32_t n)
 {
     struct ek_cel_val error = ek_cel_null();
-    int order;
+    int order = 0;
 
     (void)n;
     return order_of(eval, args, &order, &error) ? ek_cel_bool(order > 0) : error;
@@ -156,7 +156,7 @@ static struct ek_cel_val is_less(struct ek_cel_eval *eval, const struct ek_cel_v
                                  uint32_t n)
 {
     struct ek_cel_val error = ek_cel_null();
-    int order;
+    int order = 0;
 
     (void)n;
     return order_of(eval, args, &order, &error) ? ek_cel_bool(order < 0) : error;
@@ -166,7 +166,7 @@ static struct ek_cel_val compare_to(struct ek_cel_eval *eval, const struct ek_ce
                                     uint32_t n)
 {
     struct ek_cel_val error = ek_cel_null();
-    int order;
+    int order = 0;
 
     (void)n;
     return order_of(eval, args, &order, &error) ? ek_cel_int(order) : error;
