@@ -67,7 +67,12 @@ static const struct ek_cel_zone *find_zone(struct ek_cel_eval *eval, const struc
         return eval->zones = zone;
     }
     int shown = (int)ek_utf8_cut((struct ek_str){name->s, name->n}, SHOWN_MAX);
-    *ret_error = why ? ek_cel_fail(eval, "%s %.*s", why, shown, name->s) : ek_cel_no_memory(eval);
+    if (!why)
+        *ret_error = ek_cel_no_memory(eval);
+    else if (strcmp(why, EK_CEL_ZONE_UNKNOWN) == 0)
+        *ret_error = ek_cel_fail(eval, "%s %.*s", why, shown, name->s);
+    else
+        *ret_error = ek_cel_fail(eval, "%s", why);
     return NULL;
 }
 

@@ -336,7 +336,7 @@ struct ek_cel_zone *ek_cel_zone_load(struct ek_arena *arena, const char *name, s
     char path[sizeof ZONE_DIR + 255] = ZONE_DIR;
     struct ek_cel_zone read;
 
-    *ret_why = "unknown time zone";
+    *ret_why = EK_CEL_ZONE_UNKNOWN;
     if (!len || len > 255 || memchr(name, '\0', len))
         return NULL;
     memcpy(path + sizeof ZONE_DIR - 1, name, len);
