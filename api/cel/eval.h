@@ -46,6 +46,9 @@ struct ek_cel_val ek_cel_resolve(struct ek_cel_eval *e, const struct ek_cel_op *
 /* Applies the qualifiers from first (1 + index) on to value (eval_attr.c). */
 struct ek_cel_val ek_cel_qualify(struct ek_cel_eval *e, struct ek_cel_val value, uint32_t first);
 
+/* The name by which the reference's messages call the type of a value. */
+const char *ek_cel_go_type(const struct ek_cel_val *value);
+
 /* Calls with n arguments, none of them an error unless the call is non-strict (eval_call.c). */
 struct ek_cel_val ek_cel_call_apply(struct ek_cel_eval *e, const struct ek_cel_call *call,
                                     const struct ek_cel_val *args, uint32_t n);

@@ -15,6 +15,22 @@
 #include "api/cel/number.h"
 #include "api/cel/value.h"
 
+const char *ek_cel_go_type(const struct ek_cel_val *v)
+{
+    static const char *const names[] = {
+        [EK_CEL_NULL] = "types.Null",         [EK_CEL_BOOL] = "types.Bool",
+        [EK_CEL_INT] = "types.Int",           [EK_CEL_UINT] = "types.Uint",
+        [EK_CEL_DOUBLE] = "types.Double",     [EK_CEL_STRING] = "types.String",
+        [EK_CEL_BYTES] = "types.Bytes",       [EK_CEL_LIST] = "*types.baseList",
+        [EK_CEL_MAP] = "*types.baseMap",      [EK_CEL_TIMESTAMP] = "types.Timestamp",
+        [EK_CEL_DURATION] = "types.Duration", [EK_CEL_TYPE] = "*types.Type",
+        [EK_CEL_OPTIONAL] = "*types.Optional"};
+
+    if (v->kind < sizeof names / sizeof *names && names[v->kind])
+        return names[v->kind];
+    return ek_cel_type_name(v);
+}
+
 /* What finding may come to. */
 enum found { FOUND_ERROR = -1, FOUND_NOT, FOUND };
 
@@ -101,7 +117,9 @@ static enum found find_in_patch(struct ek_cel_eval *e, const struct ek_cel_val *
                      memcmp(key->s, names[i], key->n) != 0))
         i++;
     if (i == 4) {
-        *ret = ek_cel_fail(e, test ? "unsupported field" : "unsupported indexer");
+        *ret = ek_cel_fail(e, "unsupported %s: %.*s", test ? "field" : "indexer",
+                           key->kind == EK_CEL_STRING && key->n < 1024 ? (int)key->n : 0,
+                           key->kind == EK_CEL_STRING ? key->s : "");
         return FOUND_ERROR;
     }
     if (!ek_cel_struct_find(patch, names[i], key->n, ret))
@@ -276,7 +294,7 @@ static bool key_of(struct ek_cel_eval *e, const struct ek_cel_qual *q, struct ek
     if (usable_key(ret))
         return true;
     e->position = q->missing.position;
-    *ret = ek_cel_fail(e, "invalid qualifier type: %s", ek_cel_type_name(ret));
+    *ret = ek_cel_fail(e, "invalid qualifier type: %s", ek_cel_go_type(ret));
     return false;
 }
 

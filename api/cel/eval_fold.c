@@ -26,22 +26,6 @@ static void start(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
         e->locals[fold->accu] = e->ops[fold->init].value;
 }
 
-/* The name by which the reference's messages call a value's type. */
-static const char *go_name(const struct ek_cel_val *v)
-{
-    static const char *const names[] = {
-        [EK_CEL_NULL] = "types.Null",         [EK_CEL_BOOL] = "types.Bool",
-        [EK_CEL_INT] = "types.Int",           [EK_CEL_UINT] = "types.Uint",
-        [EK_CEL_DOUBLE] = "types.Double",     [EK_CEL_STRING] = "types.String",
-        [EK_CEL_BYTES] = "types.Bytes",       [EK_CEL_TIMESTAMP] = "types.Timestamp",
-        [EK_CEL_DURATION] = "types.Duration", [EK_CEL_TYPE] = "*types.Type",
-        [EK_CEL_OPTIONAL] = "*types.Optional"};
-
-    if (v->kind < sizeof names / sizeof *names && names[v->kind])
-        return names[v->kind];
-    return ek_cel_type_name(v);
-}
-
 /* One step of a loop whose variables are set. False when the loop is over. */
 static bool step(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
 {
@@ -87,7 +71,7 @@ struct ek_cel_val ek_cel_run_fold(struct ek_cel_eval *e, const struct ek_cel_op 
         return ek_cel_fail(e,
                            fold->pairs ? "unsupported comprehension range type: %s"
                                        : "got '%s', expected iterable type",
-                           go_name(&range));
+                           ek_cel_go_type(&range));
     }
     start(e, fold);
     loop(e, fold, &range);

@@ -279,26 +279,6 @@ bool ek_cel_plan_select(struct ek_cel_planner *p, const struct ek_cel_node *node
     return add_qual(p, attr, qual, &key) && attr_plan(attr, ret);
 }
 
-static const char *go_type(const struct ek_cel_val *value)
-{
-    switch (value->kind) {
-    case EK_CEL_NULL:
-        return "types.Null";
-    case EK_CEL_BYTES:
-        return "types.Bytes";
-    case EK_CEL_LIST:
-        return "*types.baseList";
-    case EK_CEL_MAP:
-        return "*types.baseMap";
-    case EK_CEL_TIMESTAMP:
-        return "types.Timestamp";
-    case EK_CEL_DURATION:
-        return "types.Duration";
-    default:
-        return "*types.Type";
-    }
-}
-
 static bool may_be_key(const struct ek_cel_val *key)
 {
     return key->kind == EK_CEL_STRING || key->kind == EK_CEL_BOOL || key->kind == EK_CEL_INT ||
@@ -321,7 +301,7 @@ static bool constant_qual(struct ek_cel_planner *p, const struct ek_cel_node *no
         qual->kind = EK_CEL_Q_KEY;
         return true;
     default:
-        snprintf(message, sizeof message, "invalid qualifier type: %s", go_type(key));
+        snprintf(message, sizeof message, "invalid qualifier type: %s", ek_cel_go_type(key));
         return ek_cel_plan_fail(p, node->position, message);
     }
 }
