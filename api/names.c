@@ -72,7 +72,7 @@ static size_t check_label(struct ek_str s, const char **ret)
     size_t n = 0;
 
     if (s.len > 63)
-        ret[n++] = "must be no more than 63 bytes";
+        ret[n++] = "must be no more than 63 characters";
     if (!is_label(s))
         ret[n++] = is_subdomain(s)
                        ? "must not contain dots"
@@ -88,7 +88,7 @@ static size_t check_subdomain(struct ek_str s, const char **ret)
     size_t n = 0;
 
     if (s.len > 253)
-        ret[n++] = "must be no more than 253 bytes";
+        ret[n++] = "must be no more than 253 characters";
     if (!is_subdomain(s))
         ret[n++] = SUBDOMAIN_ERROR;
     return n;
@@ -99,7 +99,7 @@ static size_t check_dns1035_label(struct ek_str s, const char **ret)
     size_t n = 0;
 
     if (s.len > 63)
-        ret[n++] = "must be no more than 63 bytes";
+        ret[n++] = "must be no more than 63 characters";
     if (!is_label(s) || !is_lower(s.p[0]))
         ret[n++] = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
                    "start with an alphabetic character, and end with an alphanumeric character "
