@@ -207,11 +207,13 @@ static struct part strip_zeros(struct part part)
     return part;
 }
 
-static struct finding parse_tolerant(struct ek_str s, struct ek_semver *ret_version)
+static struct finding parse_tolerant(struct ek_str s, enum ek_semver_form form,
+                                     struct ek_semver *ret_version)
 {
     struct part parts[3];
 
-    s = trim(s);
+    if (form == EK_SEMVER_TOLERANT)
+        s = trim(s);
     if (s.len > 0 && s.p[0] == 'v')
         s = (struct ek_str){s.p + 1, s.len - 1};
     size_t n = split(s, parts);
@@ -219,7 +221,9 @@ static struct finding parse_tolerant(struct ek_str s, struct ek_semver *ret_vers
         parts[i] = strip_zeros(parts[i]);
     struct ek_str last = parts[n - 1].s;
     if (n < 3 && last.len > 0 && (memchr(last.p, '+', last.len) || memchr(last.p, '-', last.len)))
-        return plain("Short version cannot contain PreRelease/Build meta data");
+        return plain(form == EK_SEMVER_TOLERANT
+                         ? "Short version cannot contain PreRelease/Build meta data"
+                         : "short version cannot contain PreRelease/Build meta data");
     while (n < 3)
         parts[n++] = (struct part){.s = EK_STR("0")};
     return parse_parts(parts, ret_version);
@@ -230,8 +234,8 @@ static struct finding parse(struct ek_str s, enum ek_semver_form form,
 {
     struct part parts[3];
 
-    if (form == EK_SEMVER_TOLERANT)
-        return parse_tolerant(s, ret_version);
+    if (form != EK_SEMVER_STRICT)
+        return parse_tolerant(s, form, ret_version);
     if (s.len == 0)
         return plain("Version string empty");
     if (split(s, parts) != 3)
@@ -257,6 +261,62 @@ int ek_semver_explain(struct ek_str s, enum ek_semver_form form, struct ek_buf *
         ek_buf_printf(out, "\"%s", found.rest);
     }
     return out->failed;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_ids(struct ek_str a, struct ek_str b)
+{
+    uint64_t na = 0, nb = 0;
+    bool a_is_number = ek_version_digits(a, &na), b_is_number = ek_version_digits(b, &nb);
+    size_t len = a.len < b.len ? a.len : b.len;
+
+    if (a_is_number != b_is_number)
+        return a_is_number ? -1 : 1;
+    if (a_is_number)
+        return compare_numbers(na, nb);
+    int order = memcmp(a.p, b.p, len);
+    return order ? (order < 0 ? -1 : 1) : compare_numbers(a.len, b.len);
+}
+
+/* Takes the first identifier off ids; false when there is none left. */
+static bool next_id(struct ek_str *ids, struct ek_str *ret_id)
+{
+    const char *dot = ids->len ? memchr(ids->p, '.', ids->len) : NULL;
+    size_t len = dot ? (size_t)(dot - ids->p) : ids->len;
+
+    *ret_id = (struct ek_str){ids->p, len};
+    ids->p = dot ? dot + 1 : NULL;
+    ids->len = dot ? ids->len - len - 1 : 0;
+    return len > 0;
+}
+
+static int compare_pre_releases(struct ek_str a, struct ek_str b)
+{
+    struct ek_str id_a, id_b;
+
+    if (a.len == 0 || b.len == 0)
+        return compare_numbers(a.len == 0, b.len == 0);
+    for (;;) {
+        bool more_a = next_id(&a, &id_a), more_b = next_id(&b, &id_b);
+        if (!more_a || !more_b)
+            return compare_numbers(more_a, more_b);
+        int order = compare_ids(id_a, id_b);
+        if (order)
+            return order;
+    }
+}
+
+int ek_semver_compare(const struct ek_semver *a, const struct ek_semver *b)
+{
+    int order = compare_numbers(a->major, b->major);
+
+    order = order ? order : compare_numbers(a->minor, b->minor);
+    order = order ? order : compare_numbers(a->patch, b->patch);
+    return order ? order : compare_pre_releases(a->pre_release, b->pre_release);
 }
 
 int ek_semver_format(const struct ek_semver *version, struct ek_buf *out)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Semantic versions as coordinated leader election reads them out of LeaseCandidates.
+ * Semantic versions as coordinated leader election reads them out of LeaseCandidates, and as CEL
+ * expressions do.
  *
  * spec.binaryVersion and spec.emulationVersion of a LeaseCandidate go through the parser of
  * blang/semver v4, not through apimachinery's (skew sheet, section 2.5), and the two disagree:
  * here "v1.36.2" is an error in the strict form, "1.36" is one too, and the tolerant form takes
- * blanks, a "v", leading zeros and missing parts. It is not a general version type: use
- * api/version.h for everything else.
+ * blanks, a "v", leading zeros and missing parts. CEL's semver() reads the strict form, and a
+ * tolerant one of its own. It is not a general version type: use api/version.h for everything else.
  *
  * A struct ek_semver borrows from the text it was parsed from. Pure; any thread.
  */
@@ -21,6 +22,7 @@
 enum ek_semver_form {
     EK_SEMVER_STRICT,   /* Parse: the API server's validation */
     EK_SEMVER_TOLERANT, /* ParseTolerant */
+    EK_SEMVER_NORMAL,   /* CEL's semver(text, true): tolerant, but of no blanks */
     EK_SEMVER_FORM_MAX,
 };
 
@@ -36,6 +38,9 @@ int ek_semver_parse(struct ek_str s, enum ek_semver_form form, struct ek_semver 
 /* Appends to out why s does not parse, in the words of that parser; nothing when it does. Returns
  * 0 or the error of out. */
 int ek_semver_explain(struct ek_str s, enum ek_semver_form form, struct ek_buf *out);
+
+/* -1, 0 or 1 by precedence, which the build does not count for (semver.org, section 11). */
+int ek_semver_compare(const struct ek_semver *a, const struct ek_semver *b);
 
 /* Appends the canonical form, "1.36.0-alpha.1+abc". Returns 0 or the error of out. */
 int ek_semver_format(const struct ek_semver *version, struct ek_buf *out);
