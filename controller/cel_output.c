@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/cel/library.h"
 #include "api/obj.h"
 #include "controller/cel-internal.h"
 #include "controller/commands.h"
@@ -40,8 +41,10 @@ static void add_issue(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct ek
     yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
 
     yyjson_mut_obj_add_str(doc, item, "kind", kinds[issue->kind]);
-    yyjson_mut_obj_add_uint(doc, item, "line", issue->line);
-    yyjson_mut_obj_add_uint(doc, item, "column", issue->column);
+    if (issue->line) { /* it has a place */
+        yyjson_mut_obj_add_uint(doc, item, "line", issue->line);
+        yyjson_mut_obj_add_uint(doc, item, "column", issue->column);
+    }
     yyjson_mut_obj_add_strcpy(doc, item, "message", issue->message);
 }
 
@@ -59,6 +62,7 @@ void ek_cel_show_issues(const struct ek_cel_options *options, const struct ek_ce
 {
     EK_AUTO(ek_buf) out;
 
+    ek_buf_init(&out, SHOWN_MAX);
     if (strcmp(options->output, "text") != 0) {
         yyjson_mut_doc *doc = ek_json_doc_new();
         yyjson_mut_val *root = yyjson_mut_obj(doc);
@@ -70,7 +74,6 @@ void ek_cel_show_issues(const struct ek_cel_options *options, const struct ek_ce
         yyjson_mut_doc_free(doc);
         return;
     }
-    ek_buf_init(&out, SHOWN_MAX);
     ek_cel_issues_format(issues, inputs->text, inputs->len, &out);
     fprintf(stderr, "%s", ek_buf_str(&out));
     if (out.len && ek_buf_str(&out)[out.len - 1] != '\n')
@@ -107,7 +110,7 @@ static bool has_json_form(const struct ek_cel_val *value)
            value->kind != EK_CEL_OPAQUE;
 }
 
-/* The value as JSON; what has no such form as a string in CEL's syntax. */
+/* The value as JSON; what has no such form as its text, or in CEL's syntax. */
 static yyjson_mut_val *json_of(yyjson_mut_doc *doc, const struct ek_cel_val *value)
 {
     EK_AUTO(ek_buf) text;
@@ -117,7 +120,9 @@ static yyjson_mut_val *json_of(yyjson_mut_doc *doc, const struct ek_cel_val *val
     ek_buf_init(&text, SHOWN_MAX);
     if (json)
         return json;
-    ek_cel_format(value, &text);
+    if (value->kind != EK_CEL_OPAQUE || !value->opaque->kind->format ||
+        value->opaque->kind->format(value->opaque, &text))
+        ek_cel_format(value, &text);
     return yyjson_mut_strncpy(doc, ek_buf_str(&text), text.len);
 }
 
