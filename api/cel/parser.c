@@ -11,6 +11,7 @@
 #include "api/quote.h"
 
 #define ITEMS_AT_FIRST 32
+#define OCTETS_MAX     ((size_t)EK_CEL_TEXT_MAX * 4) /* no character has more than four */
 
 void *ek_cel_take(struct ek_cel_parser *p, size_t size)
 {
@@ -375,9 +376,9 @@ static int admit(const char *text, size_t len, struct ek_cel_issues *issues, boo
 {
     size_t points = 0, valid = 0;
 
-    if (len <= EK_CEL_TEXT_MAX * 4)
+    if (len <= OCTETS_MAX)
         valid = survey(text, len, &points);
-    if (points > EK_CEL_TEXT_MAX || len > EK_CEL_TEXT_MAX * 4) {
+    if (points > EK_CEL_TEXT_MAX || len > OCTETS_MAX) {
         ek_cel_issue_add(issues, EK_CEL_E_LIMIT, text, len, EK_CEL_NOWHERE,
                          "expression code point size exceeds limit: limit %u", EK_CEL_TEXT_MAX);
         return EK_E_LIMIT;
@@ -409,7 +410,7 @@ int ek_cel_parse(const char *text, size_t len, const struct ek_cel_parse_options
         return EK_E_NOMEM;
     if (p.limit)
         return EK_E_LIMIT;
-    if (p.failed || p.lexer.failed)
+    if (p.failed || p.lexer.failed || !root.node)
         return EK_E_PARSE;
     *ret = (struct ek_cel_ast){root.node, text, len, root.node->depth, p.nodes};
     return 0;

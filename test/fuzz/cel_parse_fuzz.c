@@ -11,6 +11,7 @@
 
 #define ARENA_LIMIT ((size_t)16 * 1024 * 1024)
 #define OUT_MAX     ((size_t)256 * 1024)
+#define ISSUES_MAX  ((size_t)64 * 1024 * 1024)
 
 static const struct ek_cel_macro *find_macro(void *arg, const char *name, bool member, uint32_t n)
 {
@@ -25,7 +26,7 @@ static void check_issues(const struct ek_cel_issues *issues, const char *text, s
 {
     struct ek_buf out;
 
-    ek_buf_init(&out, 64 * 1024 * 1024);
+    ek_buf_init(&out, ISSUES_MAX);
     fuzz_require(issues->len > 0 && issues->len <= EK_CEL_ISSUES_MAX);
     for (size_t i = 0; i < issues->len; i++) {
         const struct ek_cel_issue *issue = &issues->list[i];

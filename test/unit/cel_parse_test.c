@@ -10,6 +10,7 @@
 #include "api/mem.h"
 
 #define ARENA_LIMIT ((size_t)64 * 1024 * 1024)
+#define OUT_MAX     ((size_t)1024 * 1024)
 
 /* A macro of somebody else's, which wants a certain target. */
 static struct ek_cel_node *expand_own(struct ek_cel_expander *x, struct ek_cel_node *target,
@@ -50,7 +51,7 @@ static char *parsed(const char *text, size_t len, const struct ek_cel_parse_opti
     EK_AUTOFREE char *copy = ek_xalloc(len + !len);
 
     memcpy(copy, text, len);
-    ek_buf_init(&out, 1024 * 1024);
+    ek_buf_init(&out, OUT_MAX);
     int rc = ek_cel_parse(copy, len, options, arena, &ast, &issues);
     ck_assert_int_eq(rc != 0, issues.len > 0);
     if (rc == 0) {
@@ -433,7 +434,7 @@ START_TEST(issues_are_bounded_and_in_order)
     ck_assert_uint_eq(issues.dropped, 3);
     for (size_t i = 1; i < issues.len; i++)
         ck_assert_uint_lt(issues.list[i - 1].position, issues.list[i].position);
-    ek_buf_init(&out, 1024 * 1024);
+    ek_buf_init(&out, OUT_MAX);
     ck_assert_int_eq(ek_cel_issues_format(&issues, text, sizeof text, &out), 0);
     ck_assert_ptr_nonnull(strstr(ek_buf_str(&out), "\n3 more errors were truncated"));
 }
@@ -488,7 +489,7 @@ static char *tower(int row, int n)
 {
     struct ek_buf out;
 
-    ek_buf_init(&out, 1024 * 1024);
+    ek_buf_init(&out, OUT_MAX);
     for (int i = 0; i < n; i++)
         ek_buf_puts(&out, depth_rows[row].before);
     ek_buf_puts(&out, depth_rows[row].middle);
@@ -535,7 +536,7 @@ START_TEST(size_is_limited_as_in_the_reference)
 {
     struct ek_buf text;
 
-    ek_buf_init(&text, 1024 * 1024);
+    ek_buf_init(&text, OUT_MAX);
     for (int i = 0; i < size_rows[_i].n; i++)
         ek_buf_puts(&text, size_rows[_i].unit);
     ek_buf_puts(&text, size_rows[_i].end);
