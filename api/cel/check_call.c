@@ -140,6 +140,8 @@ static const struct ek_cel_type *resolve(struct resolution *r)
         if (!in_question(r, o) || !try_overload(r, o, &result))
             continue;
         r->candidates[r->n++] = o;
+        if (result->kind == EK_CEL_T_NONE)
+            continue;
         if (!r->result)
             r->result = result;
         else if (!ek_cel_is_dyn(r->result) && !ek_cel_type_equal(result, r->result))

@@ -66,11 +66,13 @@ void ek_cel_check_map(struct ek_cel_check *c, struct ek_cel_node *node)
 }
 
 /* The struct type that the literal names, or NULL with what is wrong reported. */
-static const struct ek_cel_type *struct_type(struct ek_cel_check *c, struct ek_cel_node *node)
+static const struct ek_cel_type *struct_type(struct ek_cel_check *c, struct ek_cel_node *node,
+                                             bool *ret_known)
 {
     struct ek_cel_named named;
 
-    if (!ek_cel_check_find(c, node->object.name, &named)) {
+    *ret_known = ek_cel_check_find(c, node->object.name, &named);
+    if (!*ret_known) {
         ek_cel_check_report(c, node->position, "undeclared reference to '%s' (in container '%s')",
                             node->object.name, c->rules->container);
         return NULL;
@@ -104,12 +106,13 @@ static void check_field(struct ek_cel_check *c, const struct ek_cel_type *type,
 
 void ek_cel_check_struct(struct ek_cel_check *c, struct ek_cel_node *node)
 {
-    const struct ek_cel_type *type = struct_type(c, node);
+    bool known;
+    const struct ek_cel_type *type = struct_type(c, node, &known);
     struct ek_cel_ref *ref = ek_cel_check_refer(c, node, EK_CEL_REF_STRUCT);
 
     node->type = type ? type : &ek_cel_type_error;
     if (ref)
         ref->type = node->type;
-    for (uint32_t i = 0; i < node->object.n; i++)
+    for (uint32_t i = 0; known && i < node->object.n; i++)
         check_field(c, type, &node->object.fields[i]);
 }
