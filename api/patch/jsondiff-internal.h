@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How two values are compared and their arrays aligned. For the files of this folder.
+ *
+ * One side is immutable and the other mutable; members and items of both are listed in the same
+ * form, with the side told by who asks.
+ */
+#ifndef API_PATCH_JSONDIFF_INTERNAL_H
+#define API_PATCH_JSONDIFF_INTERNAL_H
+
+#include "api/buf.h"
+#include "api/patch/jsondiff.h"
+
+/* Members and items of small containers are listed on the stack. */
+#define EK_DIFF_SMALL 16u
+
+/* A member of an object, or an item of an array (without a key). */
+struct ek_diff_part {
+    struct ek_str key;
+    void *value; /* yyjson_val * of the old side, yyjson_mut_val * of the new */
+};
+
+/* The parts of one container. */
+struct ek_diff_parts {
+    size_t n;
+    struct ek_diff_part *all; /* small, or owned */
+    bool sorted;              /* by key; of objects that are not small */
+    struct ek_diff_part small[EK_DIFF_SMALL];
+};
+
+/* Lists the parts. false without memory. */
+bool ek_diff_parts_old(struct ek_diff_parts *ret, yyjson_val *container);
+bool ek_diff_parts_new(struct ek_diff_parts *ret, yyjson_mut_val *container);
+void ek_diff_parts_done(struct ek_diff_parts *parts);
+
+/* The member with a key, searched from *cursor on; SIZE_MAX when there is none. The cursor is left
+ * behind what was found. */
+size_t ek_diff_find(const struct ek_diff_parts *parts, struct ek_str key, size_t *cursor);
+
+/* True when two members have one key. */
+bool ek_diff_has_twins(const struct ek_diff_parts *parts);
+
+/* Equality with a depth so far; *ret_rc is set to an error where there was one. */
+bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc);
+
+/* A number that equal values share, of either side. */
+uint64_t ek_diff_hash_old(yyjson_val *value, size_t depth);
+uint64_t ek_diff_hash_new(yyjson_mut_val *value, size_t depth);
+
+/* How two runs of array items go together. */
+struct ek_diff_run {
+    const struct ek_diff_part *old, *new;
+    size_t n_old, n_new;
+};
+
+enum ek_diff_match { EK_DIFF_EQUAL, EK_DIFF_AKIN };
+
+/*
+ * Finds a longest common subsequence: ret_match (n_old entries) gets, for each old item, the new
+ * item it goes with, in rising order, or SIZE_MAX. cells, the work that is left, is lowered; when
+ * it does not suffice nothing goes together. 0 or EK_E_NOMEM.
+ */
+int ek_diff_align(const struct ek_diff_run *run, enum ek_diff_match match, size_t *cells,
+                  size_t *ret_match);
+
+#endif

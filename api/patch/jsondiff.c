@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/patch/jsondiff.h"
+
+#include "api/mem.h"
+#include "api/obj.h"
+#include "api/patch/jsondiff-internal.h"
+#include "api/patch/pointer.h"
+
+/* The work that one difference may spend on aligning arrays: pairs of items looked at. */
+#define CELLS_MAX ((size_t)4 * 1024 * 1024)
+
+/* What an operation takes beside its path and its value, in octets. */
+#define OP_SIZE 32u
+
+/* Paths of all operations together. Where they do not suffice, an operation is taken to be so long
+ * that a container around it is replaced. */
+#define PATHS_MAX ((size_t)16 * 1024 * 1024)
+#define TOO_LONG  ((size_t)1 << 40)
+
+enum op { OP_ADD, OP_REMOVE, OP_REPLACE };
+
+struct operation {
+    enum op op;
+    size_t path, path_len;
+    yyjson_mut_val *value; /* of the new side */
+};
+
+struct diff {
+    struct operation *ops; /* owned */
+    size_t n_ops, cap;
+    struct ek_buf paths; /* of the operations, one behind the other */
+    struct ek_buf path;  /* of what is being compared */
+    size_t size;         /* of the patch so far, in octets, roughly */
+    size_t cells;
+    int rc;
+};
+
+static size_t compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth);
+
+/* Roughly how many octets of JSON a value takes. */
+static size_t weigh(yyjson_mut_val *value, size_t depth)
+{
+    size_t i, max, size = 2;
+    yyjson_mut_val *key, *val;
+
+    if (yyjson_mut_is_str(value))
+        return size + unsafe_yyjson_get_len(value);
+    if (!unsafe_yyjson_is_ctn(value) || depth > EK_JSON_DEPTH_MAX)
+        return 4;
+    yyjson_mut_arr_foreach(yyjson_mut_is_arr(value) ? value : NULL, i, max, val)
+    {
+        size += 1 + weigh(val, depth + 1);
+    }
+    yyjson_mut_obj_foreach(yyjson_mut_is_obj(value) ? value : NULL, i, max, key, val)
+    {
+        size += 4 + unsafe_yyjson_get_len(key) + weigh(val, depth + 1);
+    }
+    return size;
+}
+
+/* Makes room for one more operation and its path. */
+static bool reserve(struct diff *d)
+{
+    if (d->paths.len + d->path.len > PATHS_MAX) {
+        d->size += TOO_LONG;
+        return false;
+    }
+    if (d->n_ops < d->cap)
+        return true;
+    size_t cap = d->cap ? d->cap * 2 : 16;
+    struct operation *ops = ek_realloc(d->ops, cap * sizeof *ops);
+    if (!ops) {
+        d->rc = EK_E_NOMEM;
+        return false;
+    }
+    d->ops = ops;
+    d->cap = cap;
+    return true;
+}
+
+/* Notes an operation at the current path. */
+static void emit(struct diff *d, enum op op, yyjson_mut_val *value, size_t value_size)
+{
+    size_t start = d->paths.len;
+
+    if (!reserve(d))
+        return;
+    if (ek_buf_append(&d->paths, ek_buf_str(&d->path), d->path.len))
+        d->rc = EK_E_NOMEM;
+    d->ops[d->n_ops++] = (struct operation){op, start, d->path.len, value};
+    d->size += OP_SIZE + d->path.len + value_size;
+}
+
+static void cut_path(struct diff *d, size_t len)
+{
+    d->path.len = len;
+    if (d->path.data)
+        d->path.data[len] = '\0';
+}
+
+/* Goes one step down, to come back by cut_path with what is returned. */
+static size_t go_down(struct diff *d, struct ek_str key)
+{
+    size_t len = d->path.len;
+    int rc = ek_pointer_push(&d->path, key);
+
+    d->rc = d->rc ? d->rc : rc;
+    return len;
+}
+
+static size_t go_to_item(struct diff *d, size_t index)
+{
+    size_t len = d->path.len;
+    int rc = ek_pointer_push_index(&d->path, index);
+
+    d->rc = d->rc ? d->rc : rc;
+    return len;
+}
+
+/* The members that only the old side has are removed, the others compared or added. Returns the
+ * size of the new side. */
+static size_t compare_members(struct diff *d, const struct ek_diff_parts *old,
+                              const struct ek_diff_parts *new, size_t depth)
+{
+    size_t cursor = 0, size = 2, n_shared = 0;
+
+    for (size_t i = 0; !d->rc && i < new->n; i++) {
+        const struct ek_diff_part *part = &new->all[i];
+        size_t at = ek_diff_find(old, part->key, &cursor), value_size;
+        size_t len = go_down(d, part->key);
+        if (at != SIZE_MAX) {
+            n_shared++;
+            value_size = compare(d, old->all[at].value, part->value, depth + 1);
+        } else {
+            value_size = weigh(part->value, depth + 1);
+            emit(d, OP_ADD, part->value, value_size);
+        }
+        cut_path(d, len);
+        size += 4 + part->key.len + value_size;
+    }
+    cursor = 0;
+    for (size_t i = 0; n_shared < old->n && !d->rc && i < old->n; i++) {
+        if (ek_diff_find(new, old->all[i].key, &cursor) != SIZE_MAX)
+            continue;
+        size_t len = go_down(d, old->all[i].key);
+        emit(d, OP_REMOVE, NULL, 0);
+        cut_path(d, len);
+    }
+    return size;
+}
+
+static size_t compare_objects(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
+{
+    struct ek_diff_parts olds, news;
+    bool listed_old = ek_diff_parts_old(&olds, old), listed_new = ek_diff_parts_new(&news, new);
+    size_t size = 0;
+
+    if (!listed_old || !listed_new) {
+        d->rc = EK_E_NOMEM;
+    } else if (ek_diff_has_twins(&olds) || ek_diff_has_twins(&news)) {
+        size = weigh(new, depth); /* no path tells twins apart */
+        if (!ek_diff_equal(old, new, depth, &d->rc))
+            emit(d, OP_REPLACE, new, size);
+    } else {
+        size = compare_members(d, &olds, &news, depth);
+    }
+    ek_diff_parts_done(&olds);
+    ek_diff_parts_done(&news);
+    return size;
+}
+
+/* Items that go together in no way but by their order: compared in pairs, the rest removed or
+ * added. at is the place in the array as changed so far. */
+static void compare_in_order(struct diff *d, const struct ek_diff_run *run, size_t *at,
+                             size_t depth)
+{
+    size_t n_pairs = run->n_old < run->n_new ? run->n_old : run->n_new;
+
+    for (size_t i = 0; !d->rc && i < n_pairs; i++) {
+        size_t len = go_to_item(d, (*at)++);
+        compare(d, run->old[i].value, run->new[i].value, depth + 1);
+        cut_path(d, len);
+    }
+    for (size_t i = n_pairs; !d->rc && i < run->n_old; i++) {
+        size_t len = go_to_item(d, *at);
+        emit(d, OP_REMOVE, NULL, 0);
+        cut_path(d, len);
+    }
+    for (size_t i = n_pairs; !d->rc && i < run->n_new; i++) {
+        size_t len = go_to_item(d, (*at)++);
+        emit(d, OP_ADD, run->new[i].value, weigh(run->new[i].value, depth + 1));
+        cut_path(d, len);
+    }
+}
+
+static void compare_run(struct diff *d, const struct ek_diff_run *run, enum ek_diff_match match,
+                        size_t *at, size_t depth);
+
+/* What lies between two pairs: aligned by a weaker likeness, if there is one left. */
+static void compare_gap(struct diff *d, const struct ek_diff_run *run, enum ek_diff_match match,
+                        size_t *at, size_t depth)
+{
+    if (match == EK_DIFF_EQUAL && run->n_old > 0 && run->n_new > 0)
+        compare_run(d, run, EK_DIFF_AKIN, at, depth);
+    else
+        compare_in_order(d, run, at, depth);
+}
+
+static void compare_run(struct diff *d, const struct ek_diff_run *run, enum ek_diff_match match,
+                        size_t *at, size_t depth)
+{
+    size_t *pairs = ek_realloc(NULL, (run->n_old + 1) * sizeof *pairs);
+    size_t i = 0, j = 0;
+
+    if (!pairs || ek_diff_align(run, match, &d->cells, pairs)) {
+        d->rc = EK_E_NOMEM;
+        ek_free(pairs);
+        return;
+    }
+    for (size_t k = 0; !d->rc && k <= run->n_old; k++) {
+        bool end = k == run->n_old;
+        size_t pair = end ? run->n_new : pairs[k];
+        if (pair == SIZE_MAX)
+            continue;
+        struct ek_diff_run gap = {run->old + i, run->new + j, k - i, pair - j};
+        compare_gap(d, &gap, match, at, depth);
+        if (end)
+            break;
+        size_t len = go_to_item(d, (*at)++);
+        if (match == EK_DIFF_AKIN)
+            compare(d, run->old[k].value, run->new[pair].value, depth + 1);
+        cut_path(d, len);
+        i = k + 1;
+        j = pair + 1;
+    }
+    ek_free(pairs);
+}
+
+/* Sets aside the equal items at both ends; *ret_start of them at the start. */
+static struct ek_diff_run trim(struct diff *d, const struct ek_diff_parts *olds,
+                               const struct ek_diff_parts *news, size_t depth, size_t *ret_start)
+{
+    size_t n = olds->n < news->n ? olds->n : news->n, start = 0, end = 0;
+
+    if (olds->n == 1 && news->n == 1) /* to be compared anyway */
+        n = 0;
+    while (start < n &&
+           ek_diff_equal(olds->all[start].value, news->all[start].value, depth + 1, &d->rc))
+        start++;
+    if (olds->n == news->n && start + 1 == n) /* known to differ */
+        n = start;
+    while (end < n - start && ek_diff_equal(olds->all[olds->n - 1 - end].value,
+                                            news->all[news->n - 1 - end].value, depth + 1, &d->rc))
+        end++;
+    *ret_start = start;
+    return (struct ek_diff_run){olds->all + start, news->all + start, olds->n - start - end,
+                                news->n - start - end};
+}
+
+static size_t compare_arrays(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
+{
+    struct ek_diff_parts olds, news;
+    bool listed_old = ek_diff_parts_old(&olds, old), listed_new = ek_diff_parts_new(&news, new);
+    size_t at = 0;
+
+    if (!listed_old || !listed_new) {
+        d->rc = EK_E_NOMEM;
+    } else {
+        struct ek_diff_run run = trim(d, &olds, &news, depth, &at);
+        bool one_pair = run.n_old == 1 && run.n_new == 1;
+        if (run.n_old > 0 && run.n_new > 0 && !one_pair)
+            compare_run(d, &run, EK_DIFF_EQUAL, &at, depth);
+        else
+            compare_in_order(d, &run, &at, depth);
+    }
+    ek_diff_parts_done(&olds);
+    ek_diff_parts_done(&news);
+    return weigh(new, depth);
+}
+
+/* How far the patch was when a comparison began. */
+struct mark {
+    size_t n_ops, paths_len, size;
+};
+
+/* Forgets what was noted since, and replaces the value as a whole, if that is shorter. */
+static void shorten(struct diff *d, struct mark since, yyjson_mut_val *new, size_t new_size)
+{
+    if (d->rc || d->size == since.size || d->size - since.size <= OP_SIZE + d->path.len + new_size)
+        return;
+    d->n_ops = since.n_ops;
+    d->paths.len = since.paths_len;
+    d->size = since.size;
+    emit(d, OP_REPLACE, new, new_size);
+}
+
+/* Notes what makes new out of old, and returns the size of new. */
+static size_t compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
+{
+    yyjson_type type = unsafe_yyjson_get_type(new);
+    struct mark start = {d->n_ops, d->paths.len, d->size};
+    size_t size;
+
+    if (type != unsafe_yyjson_get_type(old) || !unsafe_yyjson_is_ctn(new)) {
+        size = weigh(new, depth);
+        if (!ek_diff_equal(old, new, depth, &d->rc))
+            emit(d, OP_REPLACE, new, size);
+        return size;
+    }
+    if (depth >= EK_JSON_DEPTH_MAX) {
+        d->rc = EK_E_LIMIT;
+        return 0;
+    }
+    size = type == YYJSON_TYPE_OBJ ? compare_objects(d, old, new, depth)
+                                   : compare_arrays(d, old, new, depth);
+    shorten(d, start, new, size);
+    return size;
+}
+
+static bool add_operation(const struct diff *d, const struct operation *o, yyjson_mut_doc *doc,
+                          yyjson_mut_val *patch)
+{
+    static const char *const names[] = {
+        [OP_ADD] = "add", [OP_REMOVE] = "remove", [OP_REPLACE] = "replace"};
+    const char *path = ek_buf_str(&d->paths) + o->path;
+    yyjson_mut_val *op = yyjson_mut_arr_add_obj(doc, patch);
+
+    return yyjson_mut_obj_add_str(doc, op, "op", names[o->op]) &&
+           yyjson_mut_obj_add_strncpy(doc, op, "path", path, o->path_len) &&
+           (!o->value ||
+            yyjson_mut_obj_add_val(doc, op, "value", yyjson_mut_val_mut_copy(doc, o->value)));
+}
+
+int ek_jsondiff(yyjson_val *from, yyjson_mut_val *to, yyjson_mut_doc *doc,
+                yyjson_mut_val **ret_patch, struct ek_err *err)
+{
+    struct diff d = {.cells = CELLS_MAX};
+    yyjson_mut_val *patch = yyjson_mut_arr(doc);
+
+    ek_buf_init(&d.paths, PATHS_MAX);
+    ek_buf_init(&d.path, SIZE_MAX);
+    compare(&d, from, to, 0);
+    for (size_t i = 0; !d.rc && i < d.n_ops; i++)
+        if (!add_operation(&d, &d.ops[i], doc, patch))
+            d.rc = EK_E_NOMEM;
+    if (!patch)
+        d.rc = EK_E_NOMEM;
+    if (d.rc == EK_E_LIMIT)
+        ek_err_set(err, d.rc, "a value nests deeper than %d levels", EK_JSON_DEPTH_MAX);
+    else if (d.rc)
+        ek_err_set(err, d.rc, "no memory for a JSON patch");
+    else
+        *ret_patch = patch;
+    ek_free(d.ops);
+    ek_buf_done(&d.paths);
+    ek_buf_done(&d.path);
+    return d.rc;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "api/mem.h"
+#include "api/obj.h"
+#include "api/patch/jsondiff-internal.h"
+
+static int compare(struct ek_str a, struct ek_str b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int order = len ? memcmp(a.p, b.p, len) : 0;
+
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct ek_diff_part *x = a, *y = b;
+    return compare(x->key, y->key);
+}
+
+/* Makes room for n parts; false without memory. */
+static bool reserve(struct ek_diff_parts *parts, size_t n)
+{
+    parts->n = n;
+    parts->sorted = false;
+    parts->all = parts->small;
+    if (n > EK_DIFF_SMALL)
+        parts->all = ek_realloc(NULL, n * sizeof *parts->all);
+    return parts->all != NULL;
+}
+
+static void sort(struct ek_diff_parts *parts, bool members)
+{
+    parts->sorted = members && parts->n > EK_DIFF_SMALL;
+    if (parts->sorted)
+        qsort(parts->all, parts->n, sizeof *parts->all, by_key);
+}
+
+bool ek_diff_parts_old(struct ek_diff_parts *ret, yyjson_val *container)
+{
+    bool members = yyjson_is_obj(container);
+    size_t i, max;
+    yyjson_val *key, *val;
+
+    if (!reserve(ret, unsafe_yyjson_get_len(container)))
+        return false;
+    yyjson_obj_foreach(members ? container : NULL, i, max, key, val)
+    {
+        ret->all[i] = (struct ek_diff_part){{key->uni.str, unsafe_yyjson_get_len(key)}, val};
+    }
+    yyjson_arr_foreach(members ? NULL : container, i, max, val)
+    {
+        ret->all[i] = (struct ek_diff_part){{NULL, 0}, val};
+    }
+    sort(ret, members);
+    return true;
+}
+
+bool ek_diff_parts_new(struct ek_diff_parts *ret, yyjson_mut_val *container)
+{
+    bool members = yyjson_mut_is_obj(container);
+    size_t i, max;
+    yyjson_mut_val *key, *val;
+
+    if (!reserve(ret, unsafe_yyjson_get_len(container)))
+        return false;
+    yyjson_mut_obj_foreach(members ? container : NULL, i, max, key, val)
+    {
+        ret->all[i] = (struct ek_diff_part){{key->uni.str, unsafe_yyjson_get_len(key)}, val};
+    }
+    yyjson_mut_arr_foreach(members ? NULL : container, i, max, val)
+    {
+        ret->all[i] = (struct ek_diff_part){{NULL, 0}, val};
+    }
+    sort(ret, members);
+    return true;
+}
+
+void ek_diff_parts_done(struct ek_diff_parts *parts)
+{
+    if (parts->all != parts->small)
+        ek_free(parts->all);
+}
+
+static size_t find_sorted(const struct ek_diff_parts *parts, struct ek_str key)
+{
+    size_t low = 0, high = parts->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = compare(parts->all[mid].key, key);
+        if (order == 0)
+            return mid;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return SIZE_MAX;
+}
+
+size_t ek_diff_find(const struct ek_diff_parts *parts, struct ek_str key, size_t *cursor)
+{
+    if (parts->sorted)
+        return find_sorted(parts, key);
+    for (size_t tries = 0; tries < parts->n; tries++) {
+        size_t i = *cursor < parts->n ? *cursor : 0;
+        *cursor = i + 1;
+        if (ek_str_eq(parts->all[i].key, key))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+bool ek_diff_has_twins(const struct ek_diff_parts *parts)
+{
+    for (size_t i = 1; i < parts->n; i++)
+        for (size_t j = parts->sorted ? i - 1 : 0; j < i; j++)
+            if (ek_str_eq(parts->all[i].key, parts->all[j].key))
+                return true;
+    return false;
+}
+
+static bool equal_numbers(yyjson_val *a, yyjson_mut_val *b)
+{
+    bool uint = unsafe_yyjson_is_uint(a), other = unsafe_yyjson_is_uint(b);
+
+    if (unsafe_yyjson_is_real(a) || unsafe_yyjson_is_real(b))
+        return yyjson_get_num(a) == yyjson_mut_get_num(b);
+    return a->uni.u64 == b->uni.u64 && (uint == other || a->uni.i64 >= 0);
+}
+
+static bool equal_items(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+{
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_mut_val *other = yyjson_mut_arr_get_first(b);
+
+    yyjson_arr_foreach(a, i, max, item)
+    {
+        if (!ek_diff_equal(item, other, depth + 1, ret_rc))
+            return false;
+        other = other->next;
+    }
+    return true;
+}
+
+/* Objects that hold a name twice are equal when they are so member by member. */
+static bool equal_in_order(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+{
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(b);
+    size_t i, max;
+    yyjson_val *key, *val;
+
+    yyjson_obj_foreach(a, i, max, key, val)
+    {
+        yyjson_mut_val *other = yyjson_mut_obj_iter_next(&iter);
+        if (!ek_str_eq((struct ek_str){key->uni.str, unsafe_yyjson_get_len(key)},
+                       (struct ek_str){other->uni.str, unsafe_yyjson_get_len(other)}) ||
+            !ek_diff_equal(val, other->next, depth + 1, ret_rc))
+            return false;
+    }
+    return true;
+}
+
+static bool equal_members(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+{
+    struct ek_diff_parts old, new;
+    size_t cursor = 0;
+    bool listed_old = ek_diff_parts_old(&old, a), listed_new = ek_diff_parts_new(&new, b);
+    bool equal = listed_old && listed_new;
+
+    if (!equal)
+        *ret_rc = EK_E_NOMEM;
+    for (size_t i = 0; equal && i < new.n; i++) {
+        size_t at = ek_diff_find(&old, new.all[i].key, &cursor);
+        equal =
+            at != SIZE_MAX && ek_diff_equal(old.all[at].value, new.all[i].value, depth + 1, ret_rc);
+    }
+    if (equal && ek_diff_has_twins(&new)) /* then old may have others */
+        equal = equal_in_order(a, b, depth, ret_rc);
+    ek_diff_parts_done(&old);
+    ek_diff_parts_done(&new);
+    return equal;
+}
+
+bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+{
+    yyjson_type type = unsafe_yyjson_get_type(a);
+
+    if (type != unsafe_yyjson_get_type(b))
+        return false;
+    switch (type) {
+    case YYJSON_TYPE_BOOL:
+        return unsafe_yyjson_get_subtype(a) == unsafe_yyjson_get_subtype(b);
+    case YYJSON_TYPE_NUM:
+        return equal_numbers(a, b);
+    case YYJSON_TYPE_STR:
+    case YYJSON_TYPE_RAW:
+        return ek_str_eq((struct ek_str){a->uni.str, unsafe_yyjson_get_len(a)},
+                         (struct ek_str){b->uni.str, unsafe_yyjson_get_len(b)});
+    case YYJSON_TYPE_ARR:
+    case YYJSON_TYPE_OBJ:
+        break;
+    default:
+        return true;
+    }
+    if (unsafe_yyjson_get_len(a) != unsafe_yyjson_get_len(b))
+        return false;
+    if (depth >= EK_JSON_DEPTH_MAX) {
+        *ret_rc = EK_E_LIMIT;
+        return false;
+    }
+    return type == YYJSON_TYPE_ARR ? equal_items(a, b, depth, ret_rc)
+                                   : equal_members(a, b, depth, ret_rc);
+}
+
+bool ek_jsondiff_equal(yyjson_val *a, yyjson_mut_val *b)
+{
+    int rc = 0;
+    return ek_diff_equal(a, b, 0, &rc) && rc == 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON Patch (RFC 6902): a list of operations carried out on a tree, all or none.
+ *
+ * The results, and the error texts, are those of the library that API servers use (evanphx
+ * json-patch v4; mutation sheet, section 5.4), which is more lenient than the RFC: replace adds a
+ * member that is absent, indexes may be negative and then count from the end, copying an absent
+ * member gives null, "~" may stand unescaped, and what stands before the first "/" of a path is not
+ * looked at. Where that library would crash there is an error here: an operation on the members of
+ * null, or on the whole document without a value.
+ *
+ * Model: operations change the tree in place, and each change is noted; when an operation fails the
+ * notes are read backwards and the tree is as it was, order of members included.
+ *
+ * Ownership: the tree belongs to doc, and what is added to it is copied there. Operations borrow
+ * their strings and values. Functions keep no state; trees are the caller's to protect.
+ */
+#ifndef API_PATCH_JSONPATCH_H
+#define API_PATCH_JSONPATCH_H
+
+#include <yyjson.h>
+
+#include "api/buf.h"
+#include "api/err.h"
+
+/* What all copy operations of a patch together may add, in octets of JSON, as in API servers. */
+#define EK_JSONPATCH_COPY_MAX ((size_t)3 * 1024 * 1024)
+
+/* Longer patches in JSON are refused, as by API servers. */
+#define EK_JSONPATCH_OPS_MAX 10000
+
+/* Error texts are cut at this length. */
+#define EK_JSONPATCH_TEXT_MAX ((size_t)16 * 1024)
+
+/*
+ * Flag: the strings of the operations come out of a policy in the tree, which puts them between
+ * quotes by Go's rules and reads them by JSON's. With a character for which the rules differ
+ * (controls without an escape of their own, what does not print beyond 16 bits) op is unknown and a
+ * path cannot be decoded.
+ */
+#define EK_JSONPATCH_QUOTED 1u
+
+/* One operation. p is NULL in strings that are absent. */
+struct ek_jsonpatch_op {
+    struct ek_str op;
+    struct ek_str path;
+    struct ek_str from;
+    yyjson_mut_val *value; /* NULL when absent, which is not the same as null */
+};
+
+/*
+ * Carries out n operations on *root, which may come to be another value. 0; EK_E_CONFLICT when a
+ * test operation found something else, which is no error where policies run; EK_E_INVAL when an
+ * operation does not apply; EK_E_LIMIT when the tree would nest deeper than EK_JSON_DEPTH_MAX or
+ * too much is copied; EK_E_NOMEM. After all but 0 the tree is as before. text (may be NULL) gets
+ * the whole of the message of which err holds the start.
+ */
+int ek_jsonpatch_apply(yyjson_mut_doc *doc, yyjson_mut_val **root,
+                       const struct ek_jsonpatch_op *ops, size_t n, unsigned flags,
+                       struct ek_buf *text, struct ek_err *err);
+
+/*
+ * Reads a patch in JSON: an array of operations. *ret_ops (owned, ek_free) gets *ret_n of them;
+ * strings are borrowed from patch, values are copied into doc. EK_E_PARSE names the operation and
+ * what is wrong with its form; whether it applies is not judged. EK_E_LIMIT, EK_E_NOMEM.
+ */
+int ek_jsonpatch_parse(yyjson_val *patch, yyjson_mut_doc *doc, struct ek_jsonpatch_op **ret_ops,
+                       size_t *ret_n, struct ek_err *err);
+
+#endif
