@@ -180,15 +180,15 @@ static uint64_t cost_contains_ip(const struct ek_cel_val *args, uint32_t n,
     return ek_cel_cost_tenths(ek_cel_cost_size(&args[0]), 2);
 }
 
-static uint64_t cost_of_text(const struct ek_cel_val *args)
+static uint64_t cost_of_text(const struct ek_cel_val *args, uint32_t n)
 {
-    return ek_cel_cost_tenths(ek_cel_cost_size(&args[1]), 1);
+    return n < 2 ? 0 : ek_cel_cost_tenths(ek_cel_cost_size(&args[1]), 1);
 }
 
 static uint64_t cost_contains_ip_text(const struct ek_cel_val *args, uint32_t n,
                                       const struct ek_cel_val *result)
 {
-    return cost_contains_ip(args, n, result) + cost_of_text(args);
+    return cost_contains_ip(args, n, result) + cost_of_text(args, n);
 }
 
 static uint64_t cost_contains_cidr(const struct ek_cel_val *args, uint32_t n,
@@ -200,7 +200,7 @@ static uint64_t cost_contains_cidr(const struct ek_cel_val *args, uint32_t n,
 static uint64_t cost_contains_cidr_text(const struct ek_cel_val *args, uint32_t n,
                                         const struct ek_cel_val *result)
 {
-    return cost_contains_cidr(args, n, result) + cost_of_text(args);
+    return cost_contains_cidr(args, n, result) + cost_of_text(args, n);
 }
 
 #define MEMBER(id_, signature_, fn_, cost_)                                                        \

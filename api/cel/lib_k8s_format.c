@@ -298,8 +298,9 @@ static struct ek_cel_val validate(struct ek_cel_eval *eval, const struct ek_cel_
 static uint64_t cost_of_validate(const struct ek_cel_val *args, uint32_t n,
                                  const struct ek_cel_val *result)
 {
-    (void)n;
     (void)result;
+    if (n < 2 || !ek_cel_is_opaque(&args[0], &format_kind))
+        return 1;
     return ek_cel_cost_tenths(ek_cel_cost_size(&args[1]) + 1, 1) * format_of(args[0].opaque)->cost;
 }
 

@@ -194,14 +194,6 @@ static struct ek_cel_val upper_ascii(struct ek_cel_eval *eval, const struct ek_c
     return swap_case(eval, &args[0], 'a');
 }
 
-/* White space as Unicode has it (Go unicode.IsSpace). */
-static bool is_space(uint32_t rune)
-{
-    return (rune >= '\t' && rune <= '\r') || rune == ' ' || rune == 0x85 || rune == 0xa0 ||
-           rune == 0x1680 || (rune >= 0x2000 && rune <= 0x200a) || rune == 0x2028 ||
-           rune == 0x2029 || rune == 0x202f || rune == 0x205f || rune == 0x3000;
-}
-
 static struct ek_cel_val trim(struct ek_cel_eval *eval, const struct ek_cel_val *args, uint32_t n)
 {
     const char *s = args[0].s;
@@ -209,13 +201,13 @@ static struct ek_cel_val trim(struct ek_cel_eval *eval, const struct ek_cel_val 
 
     (void)eval;
     (void)n;
-    while (start < end && is_space(ek_cel_rune_at(s + start, &size)))
+    while (start < end && ek_cel_rune_is_space(ek_cel_rune_at(s + start, &size)))
         start += size;
     while (end > start) {
         at = end - 1;
         while (((unsigned char)s[at] & 0xc0) == 0x80)
             at--;
-        if (!is_space(ek_cel_rune_at(s + at, &size)))
+        if (!ek_cel_rune_is_space(ek_cel_rune_at(s + at, &size)))
             break;
         end = at;
     }

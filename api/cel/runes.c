@@ -73,3 +73,10 @@ size_t ek_cel_rune_offset(const char *s, size_t len, uint64_t index)
     }
     return at;
 }
+
+bool ek_cel_rune_is_space(uint32_t rune)
+{
+    return (rune >= '\t' && rune <= '\r') || rune == ' ' || rune == 0x85 || rune == 0xa0 ||
+           rune == 0x1680 || (rune >= 0x2000 && rune <= 0x200a) || rune == 0x2028 ||
+           rune == 0x2029 || rune == 0x202f || rune == 0x205f || rune == 0x3000;
+}

@@ -5,6 +5,7 @@
 #ifndef API_CEL_RUNES_H
 #define API_CEL_RUNES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ uint32_t ek_cel_rune_at(const char *s, size_t *ret_size);
 /* Writes a code point (no surrogate, at most U+10FFFF) to out, which has room for 4 octets; returns
  * how many it takes. */
 size_t ek_cel_rune_write(uint32_t rune, char *out);
+
+/* White space as Unicode has it (Go's unicode.IsSpace). */
+bool ek_cel_rune_is_space(uint32_t rune);
 
 /* The offset of code point number index in len octets, len itself for the number after the last;
  * SIZE_MAX beyond. Reads eight octets at a time. */
