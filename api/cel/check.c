@@ -51,6 +51,8 @@ void ek_cel_check_report(struct ek_cel_check *c, uint32_t position, const char *
     va_list args;
     int n;
 
+    if (c->failed)
+        return; /* types are not to be trusted any more */
     c->wrong = true;
     va_start(args, fmt);
     n = vsnprintf(small, sizeof small, fmt, args);
