@@ -45,8 +45,8 @@ START_TEST(doubles_have_the_text_go_gives_them)
     char out[EK_CEL_DOUBLE_TEXT_MAX];
     size_t len = ek_cel_double_g(texts[_i].d, out);
 
-    ck_assert_msg(!strcmp(out, texts[_i].g) && len == strlen(out), "%s: %s, not %s",
-                  texts[_i].name, out, texts[_i].g);
+    ck_assert_msg(!strcmp(out, texts[_i].g) && len == strlen(out), "%s: %s, not %s", texts[_i].name,
+                  out, texts[_i].g);
     len = ek_cel_double_f(texts[_i].d, out);
     ck_assert_msg(len == strlen(out), "%s", texts[_i].name);
     if (texts[_i].f)
