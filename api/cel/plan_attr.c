@@ -151,11 +151,23 @@ static bool missing_name(struct ek_cel_planner *p, const struct ek_cel_node *nod
         ret);
 }
 
+/* The reference looks up what is of type type(T) among the names of types, variables too. */
+static bool refuse_type_variable(struct ek_cel_planner *p, const struct ek_cel_node *node)
+{
+    char message[128];
+
+    snprintf(message, sizeof message, "reference to undefined type: %s", node->ident);
+    return ek_cel_plan_fail(p, node->position, message);
+}
+
 bool ek_cel_plan_ident(struct ek_cel_planner *p, const struct ek_cel_node *node,
                        struct ek_cel_plan *ret)
 {
     const struct ek_cel_scope *s;
 
+    if (p->rules->early_errors && node->kind == EK_CEL_N_IDENT && node->type &&
+        node->type->kind == EK_CEL_T_TYPE && !(node->ref && node->ref->kind == EK_CEL_REF_TYPE))
+        return refuse_type_variable(p, node);
     if (node->ref && node->ref->kind == EK_CEL_REF_VARIABLE)
         return variable(p, node, node->ref->variable, ret);
     if (node->ref && node->ref->kind == EK_CEL_REF_TYPE) {
