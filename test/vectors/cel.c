@@ -99,8 +99,13 @@ static bool open_vars(struct state *state, const char *path)
         if (!declare(state, yyjson_get_str(name), value))
             return false;
     }
-    static const char *const always[] = {"object", "oldObject", "params", "request",
-                                         "namespaceObject"};
+    static const char *const always[] = {"object",
+                                         "oldObject",
+                                         "params",
+                                         "request",
+                                         "namespaceObject",
+                                         "authorizer",
+                                         "authorizer.requestResource"};
     for (i = 0; i < EK_ARRAY_SIZE(always); i++)
         if (!yyjson_obj_get(root, always[i]) && !declare(state, always[i], NULL))
             return false;
