@@ -15,6 +15,7 @@ struct ek_cel_regex_kept {
         struct ek_cel_val pattern;
     } list[EK_CEL_EVAL_REGEXES];
     uint32_t next;
+    size_t budget; /* octets that more may take */
 };
 
 static const struct ek_cel_regex *compile(struct ek_cel_eval *e, const struct ek_cel_val *pattern,
@@ -22,11 +23,12 @@ static const struct ek_cel_regex *compile(struct ek_cel_eval *e, const struct ek
 {
     struct ek_cel_regex_kept *kept = e->regexes;
     struct ek_err err;
-    struct ek_cel_regex *regex = ek_cel_regex_new(pattern->s, pattern->n, &err);
+    struct ek_cel_regex *regex =
+        ek_cel_regex_new_within(pattern->s, pattern->n, &kept->budget, &err);
     uint32_t at = kept->next++ % EK_CEL_EVAL_REGEXES;
 
     if (!regex) {
-        if (err.code == EK_E_NOMEM)
+        if (err.code == EK_E_NOMEM || kept->budget == 0)
             *ret_error = ek_cel_no_memory(e);
         else
             *ret_error = ek_cel_fail(e, "%s", err.message);
@@ -50,10 +52,10 @@ const struct ek_cel_regex *ek_cel_regex_of(struct ek_cel_eval *e, const struct e
             return NULL;
         }
         memset(e->regexes, 0, sizeof *e->regexes);
+        e->regexes->budget = EK_CEL_REGEX_BUDGET;
     }
     for (uint32_t i = 0; i < EK_CEL_EVAL_REGEXES; i++)
-        if (e->regexes->list[i].regex &&
-            ek_cel_same_octets(&e->regexes->list[i].pattern, pattern))
+        if (e->regexes->list[i].regex && ek_cel_same_octets(&e->regexes->list[i].pattern, pattern))
             return e->regexes->list[i].regex;
     return compile(e, pattern, ret_error);
 }

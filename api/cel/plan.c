@@ -402,7 +402,11 @@ static const char *result_type(struct ek_cel_planner *p, struct ek_buf *buf)
 struct ek_cel_program *ek_cel_plan(struct ek_cel_env *env, const struct ek_cel_ast *ast,
                                    struct ek_arena *arena, struct ek_cel_issues *issues)
 {
-    struct ek_cel_planner p = {.env = env, .arena = arena, .ast = ast, .issues = issues};
+    struct ek_cel_planner p = {.env = env,
+                               .arena = arena,
+                               .ast = ast,
+                               .issues = issues,
+                               .regex_budget = EK_CEL_REGEX_BUDGET};
     struct ek_cel_plan root;
     struct ek_cel_vec reads = {0};
     struct ek_cel_program *program = NULL;

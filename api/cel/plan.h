@@ -100,7 +100,8 @@ struct ek_cel_planner {
     uint32_t next_local, n_locals, nodes;
     struct ek_cel_path **roots; /* per slot */
     uint32_t n_slots, n_paths;
-    int code; /* EK_E_* once planning failed */
+    size_t regex_budget; /* octets that more regular expressions may take */
+    int code;            /* EK_E_* once planning failed */
 };
 
 /* Plans ast into an owned program, or returns NULL with issues filled. env gets a reference. */

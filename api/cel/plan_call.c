@@ -233,7 +233,7 @@ static bool compile_regex(struct ek_cel_planner *p, const struct callee *c,
         wanted |= (c->function->overloads[i].def->flags & EK_CEL_REGEX_1) != 0;
     if (!wanted || pattern->kind != EK_CEL_PLAN_CONST || pattern->value.kind != EK_CEL_STRING)
         return true;
-    regex = ek_cel_regex_new(pattern->value.s, pattern->value.n, &err);
+    regex = ek_cel_regex_new_within(pattern->value.s, pattern->value.n, &p->regex_budget, &err);
     if (!regex && !p->rules->early_errors)
         return true;
     if (!regex)

@@ -23,12 +23,14 @@ namespace
  * What RE2 may hold for an expression: its program, and the states it remembers of matching with
  * it. Nearly all do with little; only one whose program needs more gets more.
  */
-constexpr int64_t kMemoryUsual = INT64_C(4) << 20;
-constexpr int64_t kMemoryMost = INT64_C(64) << 20;
+constexpr size_t kMemoryUsual = size_t{4} << 20;
+constexpr size_t kMemoryMost = size_t{24} << 20;
 
-/* RE2's own words per instruction and state are not asked for; this is what an instruction and its
- * mirror image for matching backwards take. */
-constexpr size_t kInstruction = 32;
+/* What an instruction and its mirror image for matching backwards take. */
+constexpr size_t kInstruction = 16;
+
+/* Programs up to this size are not counted against a budget. */
+constexpr size_t kSmall = 1024;
 
 class Translation
 {
@@ -57,19 +59,32 @@ class Translation
     struct ek_buf buf_;
 };
 
-std::unique_ptr<re2::RE2> compile(const re2::StringPiece &text)
+std::unique_ptr<re2::RE2> compile(const re2::StringPiece &text, size_t most)
 {
     re2::RE2::Options options;
     std::unique_ptr<re2::RE2> re2;
 
     options.set_log_errors(false);
-    for (int64_t memory : {kMemoryUsual, kMemoryMost}) {
-        options.set_max_mem(memory);
+    for (size_t memory : {kMemoryUsual, most}) {
+        options.set_max_mem(static_cast<int64_t>(memory));
         re2 = std::make_unique<re2::RE2>(text, options);
-        if (re2->error_code() != re2::RE2::ErrorPatternTooLarge)
+        if (re2->error_code() != re2::RE2::ErrorPatternTooLarge || memory >= most)
             break;
     }
     return re2;
+}
+
+/* Takes off budget what the expression took, or what was tried in vain. */
+void charge(const re2::RE2 &re2, size_t most, size_t *budget)
+{
+    size_t size = most;
+
+    if (re2.ok())
+        size = static_cast<size_t>(re2.ProgramSize()) * kInstruction;
+    else if (re2.error_code() != re2::RE2::ErrorPatternTooLarge)
+        size = 0;
+    if (size > kSmall)
+        *budget -= size < *budget ? size : *budget;
 }
 
 int fault_of(const re2::RE2 &re2, const char *pattern, size_t len, struct ek_err *err)
@@ -91,14 +106,21 @@ int fault_of(const re2::RE2 &re2, const char *pattern, size_t len, struct ek_err
 
 } // namespace
 
-struct ek_cel_regex *ek_cel_regex_new(const char *pattern, size_t len, struct ek_err *err)
+struct ek_cel_regex *ek_cel_regex_new_within(const char *pattern, size_t len, size_t *budget,
+                                             struct ek_err *err)
 try {
+    size_t most = *budget < kMemoryMost ? *budget : kMemoryMost;
     Translation translation(len);
 
     if (ek_cel_regex_translate(pattern, len, translation.buf(), err) < 0)
         return nullptr;
+    if (*budget == 0) {
+        ek_cel_regex_fault(err, EK_E_LIMIT, "expression too large", pattern, len);
+        return nullptr;
+    }
     auto regex = std::make_unique<ek_cel_regex>();
-    regex->re2 = compile(translation.text());
+    regex->re2 = compile(translation.text(), most > kMemoryUsual ? most : kMemoryUsual);
+    charge(*regex->re2, most, budget);
     regex->splits = regex->re2->pattern().find("\\B") != std::string::npos;
     if (fault_of(*regex->re2, pattern, len, err) < 0)
         return nullptr;
@@ -106,6 +128,13 @@ try {
 } catch (...) {
     ek_err_set(err, EK_E_NOMEM, "out of memory");
     return nullptr;
+}
+
+struct ek_cel_regex *ek_cel_regex_new(const char *pattern, size_t len, struct ek_err *err)
+{
+    size_t budget = EK_CEL_REGEX_BUDGET;
+
+    return ek_cel_regex_new_within(pattern, len, &budget, err);
 }
 
 void ek_cel_regex_free(struct ek_cel_regex *regex)

@@ -21,6 +21,16 @@ struct ek_cel_regex;
 /* Compiles len octets of pattern. Returns an owned expression, or NULL with err filled (EK_E_PARSE
  * with "error parsing regexp: ...", EK_E_LIMIT when it is too large, EK_E_NOMEM). */
 struct ek_cel_regex *ek_cel_regex_new(const char *pattern, size_t len, struct ek_err *err);
+
+/*
+ * The same for one of many: what their programs may hold together is *budget octets, of which what
+ * this one takes is taken off (the smallest take nothing). Compiling takes time with the size, so
+ * that a budget is a bound on that too: the one below is good for about a second.
+ */
+#define EK_CEL_REGEX_BUDGET ((size_t)32 * 1024 * 1024)
+struct ek_cel_regex *ek_cel_regex_new_within(const char *pattern, size_t len, size_t *budget,
+                                             struct ek_err *err);
+
 void ek_cel_regex_free(struct ek_cel_regex *regex); /* NULL is fine */
 
 /* True when regex matches anywhere in len octets of text. */
