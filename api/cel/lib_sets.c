@@ -8,7 +8,7 @@ static bool holds(const struct ek_cel_val *list, const struct ek_cel_val *item)
 
     ek_cel_iter_init(&iter, list);
     while (ek_cel_iter_next(&iter))
-        if (ek_cel_equal(&iter.value, item))
+        if (ek_cel_equal(item, &iter.value))
             return true;
     return false;
 }

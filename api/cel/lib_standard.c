@@ -22,6 +22,13 @@ static uint64_t cost_min(const struct ek_cel_val *args, uint32_t n, const struct
     return ek_cel_cost_tenths(a < b ? a : b, 1);
 }
 
+/* Kubernetes compares its own types at a flat price. */
+static uint64_t cost_equal(const struct ek_cel_val *args, uint32_t n,
+                           const struct ek_cel_val *result)
+{
+    return args[0].kind == EK_CEL_OPAQUE ? 1 : cost_min(args, n, result);
+}
+
 /* A tenth of what was copied. */
 static uint64_t cost_sum(const struct ek_cel_val *args, uint32_t n, const struct ek_cel_val *result)
 {
@@ -106,7 +113,7 @@ static const struct ek_cel_overload not_strictly_false[] = {
 };
 
 static const struct ek_cel_overload equals[] = {
-    {.id = "equals", .signature = "A, A -> bool", .cost = cost_min},
+    {.id = "equals", .signature = "A, A -> bool", .cost = cost_equal},
     {0},
 };
 
