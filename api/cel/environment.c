@@ -213,13 +213,15 @@ static int add_fields(struct ek_cel_scope *scope, const struct field *fields, si
 static int build(const struct key *key, struct ek_cel_scope *scope, struct ek_err *err)
 {
     bool optional = false;
-    int rc = 0;
+    int rc;
 
     if (!ek_cel_scope_add_macros(scope, ek_cel_standard_macros, NEWEST))
         return no_memory(err);
     for (size_t i = 0; i < EK_ARRAY_SIZE(type_names); i++)
         if (!add_type_name(scope, type_names[i]))
             return no_memory(err);
+    /* Admission declares its authorizer in every version. */
+    rc = ek_cel_scope_add_types(scope, &ek_cel_lib_k8s_authz, err);
     for (const struct part *p = parts; !rc && p < parts + EK_ARRAY_SIZE(parts); p++) {
         if (!applies(key, p->since, p->until, p->sets))
             continue;

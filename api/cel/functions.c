@@ -180,15 +180,23 @@ bool ek_cel_scope_add_macros(struct ek_cel_scope *scope, const struct ek_cel_mac
     return true;
 }
 
-int ek_cel_scope_add_library(struct ek_cel_scope *scope, const struct ek_cel_library *library,
-                             int version, struct ek_err *err)
+int ek_cel_scope_add_types(struct ek_cel_scope *scope, const struct ek_cel_library *library,
+                           struct ek_err *err)
 {
     const struct ek_cel_opaque_kind *const *kind = library->types;
-    const struct ek_cel_function *function = library->functions;
     int rc = 0;
 
     for (; !rc && kind && *kind; kind++)
         rc = add_type(scope, *kind, err);
+    return rc;
+}
+
+int ek_cel_scope_add_library(struct ek_cel_scope *scope, const struct ek_cel_library *library,
+                             int version, struct ek_err *err)
+{
+    const struct ek_cel_function *function = library->functions;
+    int rc = ek_cel_scope_add_types(scope, library, err);
+
     for (; !rc && function && function->name; function++)
         rc = add_function(scope, function, version, err);
     if (!rc && !ek_cel_scope_add_macros(scope, library->macros, version))

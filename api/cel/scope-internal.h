@@ -132,6 +132,10 @@ const struct ek_cel_scope *ek_cel_base_get(const struct ek_cel_env_options *opti
 int ek_cel_scope_add_library(struct ek_cel_scope *scope, const struct ek_cel_library *library,
                              int version, struct ek_err *err);
 
+/* Declares the opaque types of library. Returns 0 or a negative error. */
+int ek_cel_scope_add_types(struct ek_cel_scope *scope, const struct ek_cel_library *library,
+                           struct ek_err *err);
+
 /* Adds macros up to name NULL. False without memory. */
 bool ek_cel_scope_add_macros(struct ek_cel_scope *scope, const struct ek_cel_macro *macros,
                              int version);
