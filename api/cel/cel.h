@@ -323,7 +323,8 @@ void ek_cel_env_unref(struct ek_cel_env *env); /* NULL is fine */
 /*
  * Declares a variable of a type written as CEL prints it: "dyn", "list(string)",
  * "map(string, int)", "optional_type(int)", "kubernetes.AdmissionRequest". The name may be dotted
- * ("authorizer.requestResource"). Variables get slots in the order of their declaration, from 0,
+ * ("authorizer.requestResource"); with "@" in front it takes a slot, but cannot be written in an
+ * expression. Variables get slots in the order of their declaration, from 0,
  * parent's first. Returns the slot, or EK_E_INVAL with err filled (bad name or type, declared
  * twice, environment frozen).
  */

@@ -123,8 +123,10 @@ static bool valid_segment(const char *s, size_t len)
     return true;
 }
 
+/* Names after an @ take a slot, but no text can spell them. */
 static bool valid_name(const char *name)
 {
+    name += *name == '@';
     for (;;) {
         size_t len = strcspn(name, ".");
         if (!valid_segment(name, len))

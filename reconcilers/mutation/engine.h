@@ -58,9 +58,12 @@ struct ek_mutation_world {
                                    struct ek_err *err);
     enum ek_world_answer (*schema)(void *arg, const struct ek_gvk *kind,
                                    const struct ek_schema **ret_schema, struct ek_err *err);
-    const struct ek_cel_authorizer_host *authorizer; /* api/cel/authorizer.h; NULL: none */
-    const struct ek_equivalents *equivalents;        /* may be NULL */
-    void *arg;
+    /* Whether the request's user may do something; EK_WORLD_ABSENT and FAILED are answered in
+     * *ret (its error). NULL: nobody may anything. */
+    enum ek_world_answer (*authorize)(void *arg, const struct ek_cel_authz_attributes *what,
+                                      struct ek_cel_authz_decision *ret);
+    const struct ek_equivalents *equivalents; /* may be NULL */
+    void *arg;                                /* of the functions above */
 };
 
 struct ek_engine_options {

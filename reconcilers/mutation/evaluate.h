@@ -19,6 +19,7 @@ struct ek_scope {
     const struct ek_policy *policy;
     struct ek_cel_val vars[EK_SLOT_MAX];
     struct ek_cel_host variables;
+    struct ek_cel_authorizer authorizer;
     struct ek_cel_val *memo; /* one per variable; kind EK_CEL_KIND_MAX while not computed */
     uint64_t variable_cost;  /* of the variables computed since it was last taken */
     unsigned depth;

@@ -14,6 +14,7 @@
 struct bench_options {
     size_t repeats;
     const char *evenkeel; /* the program */
+    const char *engine;   /* of CEL, to compare with: see README.md; NULL for none */
 };
 
 int bench_sync_leases(const struct bench_options *options);
@@ -22,6 +23,7 @@ int bench_judge(const struct bench_options *options);
 int bench_start(const struct bench_options *options);
 int bench_idle(const struct bench_options *options);
 int bench_load(const struct bench_options *options);
+int bench_cel(const struct bench_options *options);
 
 int bench_sync_main(const char *const *args);    /* url, resource, mode */
 int bench_floor_main(const char *const *args);   /* likewise */

@@ -8,8 +8,8 @@
 #include "api/obj.h"
 #include "test/vectors/vectors.h"
 
-static const struct ek_vectors_subject *const subjects[] = {&ek_vectors_versions, &ek_vectors_cel,
-                                                            &ek_vectors_policy_validation};
+static const struct ek_vectors_subject *const subjects[] = {
+    &ek_vectors_versions, &ek_vectors_cel, &ek_vectors_mutation, &ek_vectors_policy_validation};
 
 static const struct ek_vectors_subject *find_subject(const char *name)
 {

@@ -23,6 +23,7 @@ struct ek_vectors_subject {
 
 extern const struct ek_vectors_subject ek_vectors_versions;
 extern const struct ek_vectors_subject ek_vectors_cel;
+extern const struct ek_vectors_subject ek_vectors_mutation;
 extern const struct ek_vectors_subject ek_vectors_policy_validation;
 
 #endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/mutation/engine.h"
+
+#include <string.h>
+
+#include "api/obj.h"
+#include "api/patch/jsondiff.h"
+#include "reconcilers/mutation/mutate.h"
+
+/* The API server runs the chain of mutators at most twice. */
+#define IN_TREE_PASSES 2
+
+/* ---- Conditions ---- */
+
+enum verdict { RUN, SKIP, FAILED };
+
+static const char *add_error(struct ek_run *run, const char *errors, const char *error)
+{
+    return errors ? ek_arena_printf(run->arena, "%s, %s", errors, error) : error;
+}
+
+/* A false one skips, whatever the others are; else an error counts. namespaceObject is null here,
+ * as it is in the API server (mutation sheet, section 2.2, 2). */
+static enum verdict judge_conditions(struct ek_run *run, const struct ek_invocation *invocation,
+                                     yyjson_val *object, struct ek_step *step)
+{
+    const struct ek_policy *policy = invocation->bound->policy;
+    uint64_t budget = EK_CEL_MATCH_CONDITION_BUDGET;
+    const char *errors = NULL;
+    size_t n_errors = 0;
+    struct ek_scope scope;
+
+    if (policy->n_conditions == 0)
+        return RUN;
+    ek_scope_init(&scope, run, invocation, object, NULL);
+    for (size_t i = 0; i < policy->n_conditions && !run->error && !run->pending; i++) {
+        struct ek_evaluation e;
+        ek_scope_evaluate(&scope, &policy->conditions[i], &budget, &e);
+        step->cost += e.cost;
+        if (e.error) {
+            errors = add_error(run, errors, e.error);
+            n_errors++;
+            step->error = e.kind;
+        } else if (e.value.kind == EK_CEL_BOOL && !e.value.b) {
+            step->error = EK_STEP_NO_ERROR;
+            return SKIP;
+        }
+    }
+    if (!errors)
+        return RUN;
+    step->message = n_errors > 1 ? ek_arena_printf(run->arena, "[%s]", errors) : errors;
+    return FAILED;
+}
+
+/* ---- Invocations ---- */
+
+/* What one pass over all invocations needs and leaves. */
+struct pass {
+    unsigned number;
+    struct ek_working *working;
+    const struct ek_invocation *earlier; /* of the pass before: who may run again */
+    size_t n_earlier;
+};
+
+static bool may_run(const struct pass *pass, const struct ek_invocation *invocation)
+{
+    if (pass->number == 1)
+        return true;
+    for (size_t i = 0; i < pass->n_earlier; i++) {
+        const struct ek_invocation *e = &pass->earlier[i];
+        if (e->bound == invocation->bound && !strcmp(e->key, invocation->key))
+            return e->reinvocable;
+    }
+    return false;
+}
+
+static void fail(struct ek_run *run, const struct ek_invocation *invocation, struct ek_step *step,
+                 const char *message)
+{
+    const struct ek_bound *bound = invocation->bound;
+
+    step->message = step->message ? step->message : message;
+    step->result = bound->policy->ignore_failures ? EK_STEP_IGNORED : EK_STEP_DENIED;
+    ek_run_deny(run, bound, false, "Invalid", message);
+}
+
+/* All mutations, each on the result of the one before; one that fails does not stop the next
+ * (mutation sheet, section 2.2, 5). */
+static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
+                       struct ek_working *working, struct ek_step *step)
+{
+    const struct ek_policy *policy = invocation->bound->policy;
+
+    step->result = EK_STEP_APPLIED;
+    for (size_t i = 0; i < policy->n_mutations && working->tree; i++) {
+        struct ek_mutation_result result = {0};
+        ek_mutate(run, invocation, i, working, &result);
+        if (run->error || run->pending || run->status.code)
+            return;
+        step->cost += result.cost;
+        if (result.error) {
+            step->error = result.kind;
+            fail(run, invocation, step, result.error);
+        }
+    }
+    invocation->reinvocable = policy->reinvoke;
+}
+
+/* What a policy that is only observed would do, on a copy. */
+static void observe(struct ek_run *run, struct ek_invocation *invocation,
+                    struct ek_working *working, struct ek_step *step)
+{
+    struct ek_working copy;
+
+    if (ek_working_init(&copy, ek_working_object(working))) {
+        run->error = EK_E_NOMEM;
+        return;
+    }
+    mutate_all(run, invocation, &copy, step);
+    if (step->result == EK_STEP_APPLIED)
+        step->result = EK_STEP_OBSERVED;
+    ek_working_done(&copy);
+}
+
+static void invoke(struct ek_run *run, struct ek_invocation *invocation, const struct pass *pass)
+{
+    struct ek_step *step = ek_run_step(run, invocation->bound, invocation->key, pass->number);
+    const struct ek_engine_options *options = run->options;
+
+    if (!step)
+        return;
+    int64_t start = options->now_ns ? options->now_ns(options->now_arg) : 0;
+    enum verdict verdict =
+        judge_conditions(run, invocation, ek_working_object(pass->working), step);
+    if (verdict == FAILED)
+        fail(run, invocation, step, step->message);
+    else if (verdict == SKIP || !may_run(pass, invocation))
+        step->result = EK_STEP_SKIPPED;
+    else if (invocation->bound->apply)
+        mutate_all(run, invocation, pass->working, step);
+    else
+        observe(run, invocation, pass->working, step);
+    if (options->now_ns)
+        step->duration_ns = options->now_ns(options->now_arg) - start;
+}
+
+/* ---- Passes ---- */
+
+static bool is_namespace(const struct ek_gvk *kind)
+{
+    return !*kind->group && !strcmp(kind->version, "v1") && !strcmp(kind->kind, "Namespace");
+}
+
+/* The Namespace that the request is in, for selectors and expressions. */
+static void find_namespace(struct ek_run *run)
+{
+    const struct ek_admission_request *request = run->request;
+    struct ek_err err = {0};
+
+    if (!*request->namespace)
+        return;
+    switch (
+        run->world->namespace(run->world->arg, request->namespace, &run->namespace_object, &err)) {
+    case EK_WORLD_FOUND:
+        break;
+    case EK_WORLD_PENDING:
+        run->pending = true;
+        break;
+    case EK_WORLD_ABSENT:
+    case EK_WORLD_FAILED:
+        run->namespace_object = NULL;
+        break;
+    }
+}
+
+/* A namespaced object without its Namespace cannot be judged by anybody. */
+static bool namespace_is_missing(struct ek_run *run)
+{
+    if (!*run->request->namespace || is_namespace(&run->request->kind) || run->namespace_object)
+        return false;
+    ek_err_set(&run->status, EK_E_NOENT, "namespaces \"%s\" not found", run->request->namespace);
+    run->status.http_status = 404;
+    snprintf(run->status.reason, sizeof run->status.reason, "NotFound");
+    return true;
+}
+
+static bool is_over(const struct ek_run *run)
+{
+    return run->error || run->pending || run->status.code;
+}
+
+/* The request as it is now, for matching by the labels that the object has by then. */
+static struct ek_admission_request current(struct ek_run *run, struct ek_working *working)
+{
+    struct ek_admission_request request = *run->request;
+
+    if (request.object)
+        request.object = ek_working_object(working);
+    return request;
+}
+
+static void run_passes(struct ek_run *run, struct ek_working *working, unsigned *ret_passes)
+{
+    struct pass pass = {.working = working};
+
+    for (unsigned number = 1; number <= IN_TREE_PASSES; number++) {
+        struct ek_admission_request request = current(run, working);
+        struct ek_invocation *invocations;
+        size_t n = ek_run_invocations(run, &request, &invocations);
+        pass.number = number;
+        if (is_over(run) || (n > 0 && namespace_is_missing(run)))
+            return;
+        working->dirty = false;
+        for (size_t i = 0; i < n && !is_over(run); i++)
+            invoke(run, &invocations[i], &pass);
+        *ret_passes = number;
+        /* The server stops at the first pass that denies; what asks for a second pass is any
+         * mutation that ran, even one that changed nothing. */
+        if (is_over(run) || run->n_denials || !working->dirty)
+            return;
+        pass.earlier = invocations;
+        pass.n_earlier = n;
+    }
+}
+
+/* ---- The answer ---- */
+
+static void answer_status(struct ek_run *run, struct ek_mutation_outcome *ret)
+{
+    ret->allowed = false;
+    ret->code = run->status.http_status;
+    ret->reason = ek_arena_strdup(run->arena, run->status.reason);
+    ret->message = ek_arena_strdup(run->arena, run->status.message);
+}
+
+static void answer_denials(struct ek_run *run, struct ek_mutation_outcome *ret)
+{
+    const char **causes = ek_arena_alloc(run->arena, run->n_denials * sizeof *causes);
+
+    for (size_t i = 0; i < run->n_denials; i++)
+        causes[i] = run->denials[i].message;
+    ret->allowed = false;
+    ret->code = 403;
+    ret->reason = run->denials[0].reason;
+    ret->message = run->denials[0].message;
+    ret->causes = causes;
+    ret->n_causes = run->n_denials;
+}
+
+/* The patch from the object as it came; none when nothing has changed. */
+static int answer_patch(struct ek_run *run, struct ek_working *working,
+                        struct ek_mutation_outcome *ret)
+{
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
+    yyjson_mut_val *patch = NULL;
+
+    int rc = doc ? ek_jsondiff(run->request->object, yyjson_mut_doc_get_root(working->tree), doc,
+                               &patch, NULL)
+                 : EK_E_NOMEM;
+    if (rc || yyjson_mut_arr_size(patch) == 0) {
+        yyjson_mut_doc_free(doc);
+        return rc;
+    }
+    yyjson_mut_doc_set_root(doc, patch);
+    ret->patch = doc;
+    return 0;
+}
+
+static int answer_object(struct ek_run *run, struct ek_working *working,
+                         struct ek_mutation_outcome *ret)
+{
+    ret->allowed = true;
+    if (!working->tree)
+        return 0;
+    if (!ek_working_object(working))
+        return EK_E_NOMEM;
+    ret->result = working->doc;
+    working->doc = NULL;
+    return answer_patch(run, working, ret);
+}
+
+int ek_engine_run(const struct ek_policy_set *set, const struct ek_admission_request *request,
+                  const struct ek_mutation_world *world, const struct ek_engine_options *options,
+                  struct ek_arena *arena, struct ek_mutation_outcome *ret)
+{
+    struct ek_run run = {
+        .set = set, .request = request, .world = world, .options = options, .arena = arena};
+    struct ek_working working;
+    int rc = ek_working_init(&working, request->object);
+
+    *ret = (struct ek_mutation_outcome){.allowed = true, .converged = true};
+    if (!rc && !ek_run_is_exempt(request)) {
+        find_namespace(&run);
+        if (!run.pending)
+            run_passes(&run, &working, &ret->passes);
+    }
+    ret->steps = run.steps;
+    ret->n_steps = run.n_steps;
+    if (!rc)
+        rc = run.error;
+    if (!rc && run.pending)
+        ret->pending = true;
+    else if (!rc && run.status.code)
+        answer_status(&run, ret);
+    else if (!rc && run.n_denials)
+        answer_denials(&run, ret);
+    else if (!rc)
+        rc = answer_object(&run, &working, ret);
+    ek_working_done(&working);
+    if (rc)
+        ek_mutation_outcome_done(ret);
+    return rc;
+}
+
+void ek_mutation_outcome_done(struct ek_mutation_outcome *outcome)
+{
+    yyjson_doc_free(outcome->result);
+    yyjson_mut_doc_free(outcome->patch);
+    outcome->result = NULL;
+    outcome->patch = NULL;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/mutation/mutate.h"
+
+#include <string.h>
+
+#include "api/obj.h"
+#include "api/schema/merge.h"
+#include "reconcilers/mutation/patch_value.h"
+
+/* ---- The object between mutations ---- */
+
+int ek_working_init(struct ek_working *working, yyjson_val *object)
+{
+    *working = (struct ek_working){0};
+    if (!object)
+        return 0;
+    working->tree = yyjson_mut_doc_new(&ek_json_alc);
+    yyjson_mut_val *root = working->tree ? yyjson_val_mut_copy(working->tree, object) : NULL;
+    if (!root) {
+        ek_working_done(working);
+        return EK_E_NOMEM;
+    }
+    yyjson_mut_doc_set_root(working->tree, root);
+    return 0;
+}
+
+void ek_working_done(struct ek_working *working)
+{
+    yyjson_doc_free(working->doc);
+    yyjson_mut_doc_free(working->tree);
+    *working = (struct ek_working){0};
+}
+
+yyjson_val *ek_working_object(struct ek_working *working)
+{
+    if (!working->doc && working->tree)
+        working->doc = yyjson_mut_doc_imut_copy(working->tree, &ek_json_alc);
+    return yyjson_doc_get_root(working->doc);
+}
+
+static void changed(struct ek_working *working)
+{
+    yyjson_doc_free(working->doc);
+    working->doc = NULL;
+    working->dirty = true;
+}
+
+/* ---- One mutation ---- */
+
+/* A mutation under way. */
+struct step {
+    struct ek_run *run;
+    const struct ek_invocation *invocation;
+    const struct ek_policy *policy;
+    struct ek_working *working;
+    const struct ek_schema *schema;
+    uint32_t type; /* EK_SCHEMA_NONE when the schema knows no such kind */
+    struct ek_err kind_error;
+    struct ek_buf text;
+};
+
+/* Kinds whose objects the API server decodes into Go structs. */
+static bool is_built_in(const struct ek_gvk *kind)
+{
+    static const char suffix[] = ".k8s.io";
+    size_t len = strlen(kind->group), n = sizeof suffix - 1;
+
+    return !strchr(kind->group, '.') || (len > n && !strcmp(kind->group + len - n, suffix) &&
+                                         strcmp(kind->group, "apiextensions.k8s.io") != 0);
+}
+
+static const char *kept(struct step *s, const char *prefix)
+{
+    return ek_arena_printf(s->run->arena, "%s%s", prefix, ek_buf_str(&s->text));
+}
+
+/* Finds the schema; false when the run ends here. */
+static bool find_schema(struct step *s)
+{
+    struct ek_run *run = s->run;
+    const struct ek_gvk *kind = &s->invocation->kind;
+    struct ek_err err = {0};
+
+    switch (run->world->schema(run->world->arg, kind, &s->schema, &err)) {
+    case EK_WORLD_FOUND:
+        if (ek_schema_find_kind(s->schema, kind->group, kind->version, kind->kind, &s->type,
+                                &s->kind_error))
+            s->type = EK_SCHEMA_NONE;
+        return true;
+    case EK_WORLD_PENDING:
+        run->pending = true;
+        return false;
+    case EK_WORLD_ABSENT:
+    case EK_WORLD_FAILED:
+        break;
+    }
+    ek_err_set(&run->status, EK_E_SERVER,
+               "Resource kind %s%s%s, Kind=%s not found. There can be a delay between when "
+               "CustomResourceDefinitions are created and when they are available.",
+               kind->group, *kind->group ? "/" : "", kind->version, kind->kind);
+    run->status.http_status = 503;
+    snprintf(run->status.reason, sizeof run->status.reason, "ServiceUnavailable");
+    return false;
+}
+
+static const char *apply_error(struct step *s, int rc, const char *what)
+{
+    if (rc == EK_E_NOMEM)
+        s->run->error = EK_E_NOMEM;
+    return kept(s, ek_arena_printf(s->run->arena, "error applying patch: %s", what));
+}
+
+/* ApplyConfiguration. Returns the error, NULL when it went well. */
+static const char *apply_object(struct step *s, const struct ek_cel_val *value)
+{
+    struct ek_arena *arena = s->run->arena;
+    bool extended = s->policy->behaviour == EK_POLICY_EXTENDED;
+    yyjson_mut_doc *tree = s->working->tree;
+    yyjson_mut_val *live = yyjson_mut_doc_get_root(tree);
+    struct ek_err err = {0};
+
+    if (value->kind != EK_CEL_STRUCT)
+        return ek_arena_printf(arena,
+                               "unsupported return type from ApplyConfiguration expression: %s",
+                               ek_cel_type_name(value));
+    const char *names = ek_patch_check_type_names(value, arena);
+    if (names)
+        return ek_arena_printf(arena, "type mismatch: %s", names);
+    yyjson_mut_val *patch = ek_patch_from_object(value, extended, tree, &err);
+    if (!patch)
+        return ek_arena_strdup(arena, err.message);
+    /* The server writes the live ones over whatever the patch says. */
+    yyjson_mut_obj_remove_key(patch, "apiVersion");
+    yyjson_mut_obj_remove_key(patch, "kind");
+    if (s->type == EK_SCHEMA_NONE)
+        return ek_arena_printf(
+            arena, "error applying patch: failed to convert patch object to typed object: %s",
+            s->kind_error.message);
+    int rc = 0;
+    if (!s->working->checked)
+        rc = ek_merge_validate(s->schema, s->type, live, EK_MERGE_DUPLICATES, &s->text, NULL);
+    if (rc)
+        return apply_error(s, rc, "failed to convert original object to typed object: ");
+    s->working->checked = true;
+    rc = ek_merge_apply(s->schema, s->type, tree, live, &(struct ek_merge_patch){.value = patch},
+                        s->policy->replace_atomics ? EK_MERGE_ATOMIC : 0, &s->text, NULL);
+    return rc ? apply_error(s, rc, "") : NULL;
+}
+
+/* What a strict decoder says of an object that does not fit its kind: an error of the request, not
+ * of the policy (mutation sheet, section 5.4, "result"). */
+static void check_decodes(struct step *s)
+{
+    struct ek_run *run = s->run;
+    yyjson_mut_val *live = yyjson_mut_doc_get_root(s->working->tree);
+    struct ek_err err = {0};
+
+    if (s->type == EK_SCHEMA_NONE || !is_built_in(&s->invocation->kind))
+        return;
+    int rc = ek_merge_validate(s->schema, s->type, live, EK_MERGE_DUPLICATES, &s->text, &err);
+    if (rc == EK_E_NOMEM)
+        run->error = rc;
+    if (rc != EK_E_INVAL)
+        return;
+    static const char undeclared[] = ": field not declared in schema";
+    const char *message = ek_buf_str(&s->text), *end = strstr(message, undeclared);
+    if (end && *message == '.')
+        ek_err_set(&run->status, EK_E_SERVER,
+                   "Internal error occurred: strict decoding error: unknown field \"%.*s\"",
+                   (int)(end - message - 1), message + 1);
+    else
+        ek_err_set(&run->status, EK_E_SERVER, "Internal error occurred: %s", message);
+    run->status.http_status = 500;
+    snprintf(run->status.reason, sizeof run->status.reason, "InternalError");
+}
+
+static const char *apply_operations(struct step *s, const struct ek_cel_val *value)
+{
+    struct ek_arena *arena = s->run->arena;
+    bool extended = s->policy->behaviour == EK_POLICY_EXTENDED;
+    yyjson_mut_doc *tree = s->working->tree;
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(tree);
+    struct ek_jsonpatch_op *ops;
+    struct ek_err err = {0};
+    size_t n;
+
+    if (value->kind != EK_CEL_LIST)
+        return "type mismatch: JSONPatchType.expression should evaluate to array";
+    if (ek_patch_from_operations(value, extended, tree, arena, &ops, &n, &err))
+        return ek_arena_strdup(arena, err.message);
+    int rc = ek_jsonpatch_apply(tree, &root, ops, n, EK_JSONPATCH_QUOTED, &s->text, NULL);
+    if (rc == EK_E_CONFLICT) /* a test that fails skips the whole mutation, silently */
+        return NULL;
+    if (rc == EK_E_NOMEM)
+        s->run->error = rc;
+    if (rc)
+        return kept(s, "JSON Patch: ");
+    yyjson_mut_doc_set_root(tree, root);
+    s->working->checked = false;
+    ek_buf_reset(&s->text);
+    check_decodes(s);
+    return NULL;
+}
+
+static const char *evaluate_and_apply(struct step *s, size_t i, struct ek_mutation_result *ret)
+{
+    const struct ek_mutation *mutation = &s->policy->mutations[i];
+    const struct ek_gvk *kind = &s->run->request->kind;
+    uint64_t budget = EK_CEL_MUTATION_BUDGET;
+    struct ek_scope scope;
+    struct ek_evaluation e;
+
+    bool own_namespace = !*kind->group && !strcmp(kind->kind, "Namespace");
+    ek_scope_init(&scope, s->run, s->invocation, ek_working_object(s->working),
+                  own_namespace ? NULL : s->run->namespace_object);
+    ek_scope_evaluate(&scope, &mutation->expression, &budget, &e);
+    ret->cost = e.cost;
+    ret->kind = e.kind;
+    if (e.error || s->run->error || s->run->pending)
+        return e.error;
+    return mutation->type == EK_MUTATION_APPLY ? apply_object(s, &e.value)
+                                               : apply_operations(s, &e.value);
+}
+
+void ek_mutate(struct ek_run *run, const struct ek_invocation *invocation, size_t i,
+               struct ek_working *working, struct ek_mutation_result *ret)
+{
+    struct step s = {.run = run,
+                     .invocation = invocation,
+                     .policy = invocation->bound->policy,
+                     .working = working};
+
+    *ret = (struct ek_mutation_result){0};
+    if (!find_schema(&s))
+        return;
+    ek_buf_init(&s.text, EK_MERGE_TEXT_MAX);
+    ret->error = evaluate_and_apply(&s, i, ret);
+    ek_buf_done(&s.text);
+    if (ret->error && !ret->kind)
+        ret->kind = EK_STEP_INVALID_ERROR;
+    if (!ret->error && !run->status.code)
+        changed(working);
+}

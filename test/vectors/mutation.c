@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mutation cases: the policies of a case on the object that a webhook would have seen. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/mem.h"
+#include "api/obj.h"
+#include "api/schema/schema.h"
+#include "reconcilers/mutation/engine.h"
+#include "test/vectors/vectors.h"
+
+#define SCHEMAS_MAX 64
+#define ARENA_LIMIT ((size_t)256 << 20)
+
+/* The schemas and custom resources of the recording. */
+struct recording {
+    struct ek_schema *schemas[SCHEMAS_MAX];
+    size_t n;
+    yyjson_doc *crds;
+};
+
+/* One case as the engine's world. */
+struct world {
+    const struct recording *recording;
+    yyjson_val *record;
+    struct ek_arena *arena;
+};
+
+static yyjson_doc *read_json(const char *folder, const char *name)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return yyjson_read_file(path, YYJSON_READ_NOFLAG, NULL, NULL);
+}
+
+static bool load_schemas(struct recording *recording, const char *data)
+{
+    char folder[4000];
+    struct dirent *entry;
+    struct ek_err err;
+
+    snprintf(folder, sizeof folder, "%s/openapi", data);
+    DIR *dir = opendir(folder);
+    while (dir && (entry = readdir(dir)) && recording->n < SCHEMAS_MAX) {
+        yyjson_doc *doc = strstr(entry->d_name, ".json") ? read_json(folder, entry->d_name) : NULL;
+        if (!doc)
+            continue;
+        if (ek_schema_compile(yyjson_doc_get_root(doc), &recording->schemas[recording->n], &err))
+            fprintf(stderr, "ek-vectors: %s/%s: %s\n", folder, entry->d_name, err.message);
+        else
+            recording->n++;
+        yyjson_doc_free(doc);
+    }
+    if (dir)
+        closedir(dir);
+    return recording->n > 0;
+}
+
+static void close_recording(void *state)
+{
+    struct recording *recording = state;
+
+    for (size_t i = 0; i < recording->n; i++)
+        ek_schema_unref(recording->schemas[i]);
+    yyjson_doc_free(recording->crds);
+    ek_free(recording);
+}
+
+static void *open_recording(char **options, int n)
+{
+    if (n != 2 || strcmp(options[0], "--data") != 0) {
+        fputs("ek-vectors: mutation needs --data DIR, with openapi/ and crds.json\n", stderr);
+        return NULL;
+    }
+    struct recording *recording = ek_xalloc(sizeof *recording);
+    recording->crds = read_json(options[1], "crds.json");
+    if (load_schemas(recording, options[1]))
+        return recording;
+    fprintf(stderr, "ek-vectors: there is no schema in %s/openapi\n", options[1]);
+    close_recording(recording);
+    return NULL;
+}
+
+/* ---- The world of a case ---- */
+
+static enum ek_world_answer find_namespace(void *arg, const char *name, yyjson_val **ret_object,
+                                           struct ek_err *err)
+{
+    const struct world *world = arg;
+    yyjson_val *v = yyjson_obj_get(world->record, "namespaceObject");
+
+    (void)name;
+    (void)err;
+    *ret_object = yyjson_is_obj(v) ? v : NULL;
+    return *ret_object ? EK_WORLD_FOUND : EK_WORLD_ABSENT;
+}
+
+static const char *group_of(struct ek_arena *arena, const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+
+    return slash ? ek_arena_strndup(arena, api_version, (size_t)(slash - api_version)) : "";
+}
+
+/* Custom resources say their scope; of the built-in kinds used as params none is cluster-scoped but
+ * those that the recording has without a namespace. */
+static bool find_scope(const struct world *world, const char *api_version, const char *kind,
+                       bool *ret_namespaced)
+{
+    const char *group = group_of(world->arena, api_version);
+    yyjson_val *crds = yyjson_doc_get_root(world->recording->crds), *crd;
+    size_t i, n;
+
+    if (yyjson_is_obj(crds))
+        crds = yyjson_obj_get(crds, "items");
+    yyjson_arr_foreach(crds, i, n, crd)
+    {
+        const char *crd_group = ek_json_str(crd, "spec", "group", NULL);
+        const char *crd_kind = ek_json_str(crd, "spec", "names", "kind", NULL);
+        const char *scope = ek_json_str(crd, "spec", "scope", NULL);
+        if (crd_group && crd_kind && !strcmp(crd_group, group) && !strcmp(crd_kind, kind)) {
+            *ret_namespaced = scope && !strcmp(scope, "Namespaced");
+            return true;
+        }
+    }
+    static const char *const cluster_kinds[] = {
+        "Namespace",     "Node",         "PersistentVolume",  "ClusterRole",
+        "PriorityClass", "StorageClass", "ClusterRoleBinding"};
+    *ret_namespaced = true;
+    for (i = 0; i < EK_ARRAY_SIZE(cluster_kinds); i++)
+        if (!strcmp(cluster_kinds[i], kind))
+            *ret_namespaced = false;
+    for (i = 0; i < world->recording->n; i++) {
+        uint32_t type;
+        const char *slash = strchr(api_version, '/');
+        if (!ek_schema_find_kind(world->recording->schemas[i], group,
+                                 slash ? slash + 1 : api_version, kind, &type, NULL))
+            return true;
+    }
+    return false;
+}
+
+static enum ek_world_answer param_scope(void *arg, const char *api_version, const char *kind,
+                                        bool *ret_namespaced, struct ek_err *err)
+{
+    if (find_scope(arg, api_version, kind, ret_namespaced))
+        return EK_WORLD_FOUND;
+    ek_err_set(err, EK_E_NOENT, "paramKind kind `%s, Kind=%s` not known", api_version, kind);
+    return EK_WORLD_FAILED;
+}
+
+static bool is_param(yyjson_val *v, const char *api_version, const char *kind,
+                     const char *namespace)
+{
+    const char *its_version = ek_json_str(v, "apiVersion", NULL);
+    const char *its_kind = ek_json_str(v, "kind", NULL);
+    const char *its_namespace = ek_json_str(v, "metadata", "namespace", NULL);
+
+    return its_version && !strcmp(its_version, api_version) && its_kind &&
+           !strcmp(its_kind, kind) && !strcmp(its_namespace ? its_namespace : "", namespace);
+}
+
+struct query {
+    const char *api_version, *kind, *namespace, *name;
+    const struct ek_selector *selector;
+    void (*add)(void *arg, yyjson_val *param);
+    void *add_arg;
+    size_t found;
+};
+
+static void try_param(struct query *query, yyjson_val *v)
+{
+    const char *name = ek_json_str(v, "metadata", "name", NULL);
+
+    if (!is_param(v, query->api_version, query->kind, query->namespace))
+        return;
+    if (*query->name
+            ? !name || strcmp(name, query->name) != 0
+            : !ek_selector_matches(query->selector, ek_json_get(v, "metadata", "labels", NULL)))
+        return;
+    query->add(query->add_arg, v);
+    query->found++;
+}
+
+static enum ek_world_answer params(void *arg, const char *api_version, const char *kind,
+                                   const char *namespace, const char *name,
+                                   const struct ek_selector *selector,
+                                   void (*add)(void *add_arg, yyjson_val *param), void *add_arg,
+                                   struct ek_err *err)
+{
+    const struct world *world = arg;
+    struct query query = {api_version, kind, namespace, name, selector, add, add_arg, 0};
+    yyjson_val *v;
+    size_t i, n;
+
+    (void)err;
+    yyjson_arr_foreach(yyjson_obj_get(world->record, "params"), i, n, v) try_param(&query, v);
+    yyjson_arr_foreach(yyjson_obj_get(world->record, "existing"), i, n, v) try_param(&query, v);
+    if (!query.found) /* the object itself exists before an update */
+        try_param(&query, ek_json_get(world->record, "admission", "oldObject", NULL));
+    return query.found ? EK_WORLD_FOUND : EK_WORLD_ABSENT;
+}
+
+static enum ek_world_answer find_schema(void *arg, const struct ek_gvk *kind,
+                                        const struct ek_schema **ret_schema, struct ek_err *err)
+{
+    const struct world *world = arg;
+    const struct recording *recording = world->recording;
+
+    (void)err;
+    for (size_t i = 0; i < recording->n; i++) {
+        uint32_t type;
+        if (!ek_schema_find_kind(recording->schemas[i], kind->group, kind->version, kind->kind,
+                                 &type, NULL)) {
+            *ret_schema = recording->schemas[i];
+            return EK_WORLD_FOUND;
+        }
+    }
+    /* A group version without that kind: the server has a converter that does not know it. */
+    *ret_schema = recording->schemas[0];
+    return EK_WORLD_FOUND;
+}
+
+static bool same(yyjson_val *check, const char *name, struct ek_str want)
+{
+    const char *s = ek_json_str(check, name, NULL);
+
+    return ek_str_eq(ek_str_from(s ? s : ""), want);
+}
+
+static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attributes *what,
+                                      struct ek_cel_authz_decision *ret)
+{
+    const struct world *world = arg;
+    yyjson_val *check;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(world->record, "authorizerChecks"), i, n, check)
+    {
+        if (!same(check, "verb", what->verb) || !same(check, "path", what->path) ||
+            !same(check, "resource", what->resource) || !same(check, "group", what->group) ||
+            !same(check, "subresource", what->subresource) || !same(check, "name", what->name) ||
+            !same(check, "namespace", what->namespace_))
+            continue;
+        const char *reason = ek_json_str(check, "reason", NULL);
+        ret->allowed = yyjson_is_true(yyjson_obj_get(check, "allowed"));
+        ret->reason = ek_str_from(reason ? reason : "");
+        return EK_WORLD_FOUND;
+    }
+    return EK_WORLD_ABSENT;
+}
+
+/* ---- A case ---- */
+
+struct objects {
+    const struct ek_policy *policies[512];
+    const struct ek_binding *bindings[512];
+    struct ek_bound bound[4096];
+    size_t n_policies, n_bindings, n_bound;
+};
+
+static void read_objects(struct objects *o, yyjson_val *record)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(record, "policies"), i, n, v)
+    {
+        EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = ek_obj_from_val(v);
+        if (o->n_policies < EK_ARRAY_SIZE(o->policies))
+            o->policies[o->n_policies++] = ek_policy_new(obj, 0);
+    }
+    yyjson_arr_foreach(yyjson_obj_get(record, "bindings"), i, n, v)
+    {
+        EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = ek_obj_from_val(v);
+        if (o->n_bindings < EK_ARRAY_SIZE(o->bindings))
+            o->bindings[o->n_bindings++] = ek_binding_new(obj);
+    }
+    for (i = 0; i < o->n_policies; i++)
+        for (n = 0; n < o->n_bindings; n++)
+            if (!strcmp(o->policies[i]->name, o->bindings[n]->policy_name) &&
+                o->n_bound < EK_ARRAY_SIZE(o->bound))
+                o->bound[o->n_bound++] = (struct ek_bound){o->policies[i], o->bindings[n], true};
+}
+
+static void free_objects(struct objects *o)
+{
+    for (size_t i = 0; i < o->n_policies; i++)
+        ek_policy_unref(o->policies[i]);
+    for (size_t i = 0; i < o->n_bindings; i++)
+        ek_binding_unref(o->bindings[i]);
+    ek_free(o);
+}
+
+/* The request with the object and the old object that stand beside it in the record. */
+static yyjson_doc *whole_request(yyjson_val *admission)
+{
+    yyjson_mut_doc *doc = ek_json_doc_new();
+    yyjson_mut_val *root = yyjson_val_mut_copy(doc, yyjson_obj_get(admission, "request"));
+    static const char *const names[] = {"object", "oldObject"};
+
+    yyjson_mut_doc_set_root(doc, root);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++) {
+        yyjson_val *v = yyjson_obj_get(admission, names[i]);
+        yyjson_mut_obj_add(root, yyjson_mut_str(doc, names[i]),
+                           v ? yyjson_val_mut_copy(doc, v) : yyjson_mut_null(doc));
+    }
+    yyjson_doc *whole = yyjson_mut_doc_imut_copy(doc, NULL);
+    yyjson_mut_doc_free(doc);
+    return whole;
+}
+
+static void write_outcome(const struct ek_mutation_outcome *outcome, yyjson_mut_doc *doc,
+                          yyjson_mut_val *answer)
+{
+    if (outcome->allowed) {
+        yyjson_mut_obj_add_val(doc, answer, "result",
+                               outcome->result
+                                   ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(outcome->result))
+                                   : yyjson_mut_null(doc));
+        return;
+    }
+    yyjson_mut_val *error = yyjson_mut_obj_add_obj(doc, answer, "error");
+    yyjson_mut_obj_add_int(doc, error, "code", outcome->code);
+    yyjson_mut_obj_add_strcpy(doc, error, "reason", outcome->reason);
+    yyjson_mut_obj_add_strcpy(doc, error, "message", outcome->message);
+}
+
+static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
+                        yyjson_mut_val *answer)
+{
+    yyjson_val *admission = yyjson_obj_get(record, "admission");
+    struct ek_admission_request request;
+    struct ek_err err = {0};
+
+    if (!yyjson_is_obj(admission)) /* one case was not seen by a webhook */
+        return yyjson_mut_obj_add_null(doc, answer, "result");
+    yyjson_doc *whole = whole_request(admission);
+    bool ok = !ek_admission_request_read(yyjson_doc_get_root(whole), &request, &err);
+    struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
+    struct world world = {state, record, arena};
+    const struct ek_mutation_world callbacks = {.namespace = find_namespace,
+                                                .param_scope = param_scope,
+                                                .params = params,
+                                                .schema = find_schema,
+                                                .authorize = authorize,
+                                                .arg = &world};
+    struct objects *objects = ek_xalloc(sizeof *objects);
+    struct ek_mutation_outcome outcome;
+
+    read_objects(objects, record);
+    int rc = ok ? ek_engine_run(&(struct ek_policy_set){objects->bound, objects->n_bound}, &request,
+                                &callbacks, &(struct ek_engine_options){0}, arena, &outcome)
+                : EK_E_PARSE;
+    if (!rc) {
+        write_outcome(&outcome, doc, answer);
+        ek_mutation_outcome_done(&outcome);
+    } else {
+        fprintf(stderr, "ek-vectors: the engine: %s %s\n", ek_strerror(rc), err.message);
+    }
+    free_objects(objects);
+    ek_arena_free(arena);
+    yyjson_doc_free(whole);
+    return !rc;
+}
+
+const struct ek_vectors_subject ek_vectors_mutation = {.name = "mutation",
+                                                       .options = "--data DIR",
+                                                       .open = open_recording,
+                                                       .close = close_recording,
+                                                       .answer = answer_case};
