@@ -106,6 +106,7 @@ static void put_double(struct writer *w, double d, bool nested)
 static void put_time(struct writer *w, const struct ek_cel_val *value, bool nested)
 {
     struct ek_cel_val at = *value;
+    int64_t seconds = at.i / 1000000000;
     char text[EK_CEL_TIME_TEXT_MAX];
     size_t len;
 
@@ -114,8 +115,7 @@ static void put_time(struct writer *w, const struct ek_cel_val *value, bool nest
             at.offset = 0;
         len = ek_cel_time_text(&at, text);
     } else if (w->spec) { /* seconds as a double, which has fewer digits */
-        ek_cel_decimal_spec(&w->out,
-                            (double)(at.i / 1000000000) + (double)(at.i % 1000000000) / 1e9);
+        ek_cel_decimal_spec(&w->out, (double)seconds + (double)(at.i % 1000000000) / 1e9);
         put(w, "s");
         return;
     } else {
@@ -398,7 +398,7 @@ static bool put_clause(struct writer *w, const struct ek_cel_val *value,
 static bool put_argument(struct writer *w, const char *s, size_t len, const struct ek_cel_val *list,
                          uint32_t at, size_t *ret_len)
 {
-    struct ek_cel_clause clause;
+    struct ek_cel_clause clause = {0};
     struct ek_cel_val value;
     char message[256];
 

@@ -302,7 +302,7 @@ static int unicode(const char **at, const char *end, bool bracketed, struct ek_b
 int ek_cel_regex_set(const char **at, const char *end, bool bracketed, struct ek_buf *out,
                      struct ek_err *err)
 {
-    if (end - *at < 2 || **at != '\\' || !memchr("pPdDsSwW", (*at)[1], 8))
+    if (end - *at < 2 || **at != '\\' || !(*at)[1] || !strchr("pPdDsSwW", (*at)[1]))
         return EK_E_NOENT;
     if (((*at)[1] | 0x20) == 'p')
         return unicode(at, end, bracketed, out, err);
@@ -355,7 +355,7 @@ static int range(const char **at, const char *end, const char *whole, struct ek_
                  struct ek_err *err)
 {
     const char *from = *at;
-    uint32_t low, high;
+    uint32_t low = 0, high = 0;
     int rc = member(at, end, whole, &low, err);
 
     if (rc < 0)

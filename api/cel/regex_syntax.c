@@ -2,11 +2,11 @@
 #include "api/cel/regex_syntax.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/cel/regex_class.h"
 #include "api/cel/runes.h"
+#include "api/mem.h"
 #include "api/quote.h"
 
 #define REPEAT_MAX 1000u
@@ -72,7 +72,7 @@ static void item(struct reader *r, uint32_t copies)
 static int open_group(struct reader *r)
 {
     if (r->depth + 1 == r->room) {
-        struct level *more = realloc(r->levels, 2 * r->room * sizeof *more);
+        struct level *more = ek_realloc(r->levels, 2 * r->room * sizeof *more);
 
         if (!more)
             return ek_err_set(r->err, EK_E_NOMEM, "out of memory");
@@ -147,7 +147,7 @@ static int flags(struct reader *r)
     size_t size;
 
     for (; s < r->end; s++) {
-        if (memchr("imsU", *s, 4)) {
+        if (*s && strchr("imsU", *s)) {
             seen = true;
         } else if (*s == '-' && !negated) {
             negated = true;
@@ -366,10 +366,11 @@ int ek_cel_regex_translate(const char *pattern, size_t len, struct ek_buf *out, 
 
     if (len > EK_CEL_REGEX_MAX)
         return ek_cel_regex_fault(err, EK_E_LIMIT, "expression too large", pattern, len);
-    r.levels = calloc(r.room, sizeof *r.levels);
+    r.levels = ek_alloc(r.room * sizeof *r.levels);
     if (!r.levels)
         return ek_err_set(err, EK_E_NOMEM, "out of memory");
+    r.levels[0] = (struct level){0};
     rc = read_all(&r);
-    free(r.levels);
+    ek_free(r.levels);
     return rc;
 }

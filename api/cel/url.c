@@ -154,7 +154,7 @@ static bool is_userinfo(struct ek_str s)
 {
     for (size_t i = 0; i < s.len; i++)
         if (!is_letter(s.p[i]) && !(s.p[i] >= '0' && s.p[i] <= '9') &&
-            !memchr("-._:~!$&'()*+,;=%@", s.p[i], 18))
+            !(s.p[i] && strchr("-._:~!$&'()*+,;=%@", s.p[i])))
             return false;
     return true;
 }

@@ -149,7 +149,7 @@ static char *escape(struct ek_str s, enum ek_cel_url_place place, char *out)
 static bool is_escaped(struct ek_str raw, enum ek_cel_url_place place)
 {
     for (size_t i = 0; i < raw.len; i++)
-        if (!memchr("!$&'()*+,;=:@[]%", raw.p[i], 16) &&
+        if (!(raw.p[i] && strchr("!$&'()*+,;=:@[]%", raw.p[i])) &&
             !ek_cel_url_plain((unsigned char)raw.p[i], place))
             return false;
     return raw.len > 0;
