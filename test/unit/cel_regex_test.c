@@ -200,6 +200,25 @@ START_TEST(starved)
 }
 END_TEST
 
+/* The n-th of its own allocations fails; the library's own are not asked for. */
+START_TEST(without_memory)
+{
+    static const char pattern[] = "((((((((((((((((((((a))))))))))))))))))))[b-d\\pL]";
+    struct ek_cel_regex *regex = NULL;
+    struct ek_err err = {0};
+
+    for (long n = 1; !regex; n++) {
+        ck_assert_int_lt(n, 100);
+        ek_alloc_fail_after(n);
+        regex = ek_cel_regex_new(pattern, sizeof pattern - 1, &err);
+        ek_alloc_fail_after(0);
+        ck_assert(regex != NULL || err.code == EK_E_NOMEM);
+        ck_assert(n > 1 || regex == NULL);
+    }
+    ek_cel_regex_free(regex);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cel_regex");
@@ -211,6 +230,7 @@ int main(void)
     tcase_add_test(tcase, bounded);
     tcase_add_test(tcase, unicode_repeated);
     tcase_add_test(tcase, starved);
+    tcase_add_test(tcase, without_memory);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
