@@ -260,8 +260,7 @@ void ek_cel_check_node(struct ek_cel_check *c, struct ek_cel_node *node)
 {
     if (node->type)
         return;
-    if (!c->failed &&
-        ek_cel_check_room(c, &c->nodes, c->n_nodes, &c->cap_nodes, sizeof(*c->nodes))) {
+    if (!c->failed && ek_cel_check_room(c, &c->nodes, c->n_nodes, &c->cap_nodes, sizeof(void *))) {
         c->nodes[c->n_nodes++] = node;
         switch ((enum ek_cel_node_kind)node->kind) {
         case EK_CEL_N_LITERAL:

@@ -170,7 +170,7 @@ static void resolve_call(struct ek_cel_check *c, struct ek_cel_node *node,
     const char *name = function->def->name;
 
     if (function->n > CANDIDATES_MAX)
-        r.candidates = ek_cel_check_take(c, function->n * sizeof *r.candidates);
+        r.candidates = ek_cel_check_take(c, function->n * sizeof(void *));
     if (!r.candidates)
         return;
     if (!strcmp(name, EK_CEL_OP_AND) || !strcmp(name, EK_CEL_OP_OR))
@@ -178,10 +178,10 @@ static void resolve_call(struct ek_cel_check *c, struct ek_cel_node *node,
     else
         node->type = resolve(&r);
     struct ek_cel_ref *ref = ek_cel_check_refer(c, node, EK_CEL_REF_CALL);
-    const struct ek_cel_decl_overload **own = ek_cel_check_take(c, (r.n + 1) * sizeof *own);
+    const struct ek_cel_decl_overload **own = ek_cel_check_take(c, (r.n + 1) * sizeof(void *));
     if (!ref || !own)
         return;
-    memcpy(own, r.candidates, r.n * sizeof *own);
+    memcpy(own, r.candidates, r.n * sizeof(void *));
     ref->function = function;
     ref->overloads = own;
     ref->n = r.n;
@@ -213,7 +213,8 @@ static void check_opt_select(struct ek_cel_check *c, struct ek_cel_node *node)
     ek_cel_check_node(c, field);
     node->type = ek_cel_substitute(c, ek_cel_check_select(c, node, operand, name, true), false);
     struct ek_cel_ref *ref = ek_cel_check_refer(c, node, EK_CEL_REF_CALL);
-    const struct ek_cel_decl_overload **own = function ? ek_cel_check_take(c, sizeof *own) : NULL;
+    const struct ek_cel_decl_overload **own =
+        function ? ek_cel_check_take(c, sizeof(void *)) : NULL;
     if (!ref || !own)
         return;
     own[0] = &function->overloads[0];

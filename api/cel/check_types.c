@@ -54,8 +54,8 @@ const struct ek_cel_type *ek_cel_bound(const struct ek_cel_check *c, const struc
     return type;
 }
 
-static void bind(struct ek_cel_check *c, const struct ek_cel_type *variable,
-                 const struct ek_cel_type *type)
+static void bind_variable(struct ek_cel_check *c, const struct ek_cel_type *variable,
+                          const struct ek_cel_type *type)
 {
     const struct ek_cel_type_var *var = ek_cel_type_var_of(variable);
 
@@ -273,13 +273,13 @@ static bool substitutes(struct ek_cel_check *c, const struct ek_cel_type *type,
             return false;
         const struct ek_cel_type *general = ek_cel_most_general(c, type, has);
         if (absent_from(c, variable, general))
-            bind(c, variable, general);
+            bind_variable(c, variable, general);
         return true;
     }
     *ret_has = false;
     if (!absent_from(c, variable, type))
         return false;
-    bind(c, variable, type);
+    bind_variable(c, variable, type);
     return true;
 }
 

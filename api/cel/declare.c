@@ -2,6 +2,7 @@
 /* Environments: base declarations of a version with a host's own on top of them. */
 #include <ctype.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/cel/scope-internal.h"
@@ -159,7 +160,7 @@ static bool variables_grow(struct ek_cel_env *env)
 
     if (env->n_variables < env->cap_variables)
         return true;
-    p = ek_realloc(env->variables, cap * sizeof(*env->variables));
+    p = ek_realloc(env->variables, cap * sizeof(void *));
     if (!p)
         return false;
     env->variables = p;
@@ -335,13 +336,36 @@ const struct ek_cel_type *ek_cel_env_struct(const struct ek_cel_env *env, const 
     return copy ? ek_cel_type_make(arena, EK_CEL_T_STRUCT, memcpy(copy, name, len), NULL, 0) : NULL;
 }
 
+/* Words that fields of types made from schemas are escaped for, as "__namespace__" (Kubernetes
+ * 1.36, apiserver/pkg/cel/escaping.go). */
+static bool is_keyword(const char *name)
+{
+    static const char *const words[] = {
+        "true",     "false",   "null", "in",        "as",     "break",  "const",
+        "continue", "else",    "for",  "function",  "if",     "import", "let",
+        "loop",     "package", "var",  "namespace", "return", "void",   "while",
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(words); i++)
+        if (!strcmp(words[i], name))
+            return true;
+    return false;
+}
+
 const struct ek_cel_type *ek_cel_env_field(const struct ek_cel_env *env,
                                            const struct ek_cel_type *type, const char *field)
 {
+    const struct ek_cel_type *found;
+    char escaped[32];
+
     if (env->rules.object_types && !strncmp(type->name, "Object", 6) &&
         (!type->name[6] || type->name[6] == '.'))
         return &ek_cel_type_dyn;
-    return ek_cel_scope_field(&env->scope, type->name, field);
+    found = ek_cel_scope_field(&env->scope, type->name, field);
+    if (found || !env->rules.keyword_fields || !is_keyword(field))
+        return found;
+    snprintf(escaped, sizeof escaped, "__%s__", field);
+    return ek_cel_scope_field(&env->scope, type->name, escaped);
 }
 
 static void *take_from_arena(void *arena, size_t size)

@@ -38,7 +38,7 @@ struct ek_cel_env_rules {
     bool mixed_numeric_order; /* 1 < 2.5 */
     bool optional_syntax;
     bool backticks;
-    bool keyword_fields;      /* fields of declared structs may be called `namespace` */
+    bool keyword_fields;      /* a field declared as __namespace__ may be written namespace */
     bool validate_literals;   /* constant durations, timestamps, regexes, formats are checked */
     bool object_types;        /* Object, Object.a.b and JSONPatch exist */
     bool presence_test_costs; /* has() costs 1 (not in Kubernetes) */

@@ -66,11 +66,11 @@ static int add_overload(struct work *w, const struct ek_cel_overload *o)
         ek_err_prefix(w->err, "overload %s", o->id);
         return rc;
     }
-    const struct ek_cel_type **args = ek_cel_pool_take(&w->scope->pool, (s.n + 1) * sizeof *args);
+    const struct ek_cel_type **args = ek_cel_pool_take(&w->scope->pool, (s.n + 1) * sizeof(void *));
     const struct ek_cel_overload *def = w->above ? made_whole(w->scope, w->function, o) : o;
     if (!args || !def)
         return no_memory(w->err);
-    memcpy(args, s.args, s.n * sizeof *args);
+    memcpy(args, s.args, s.n * sizeof(void *));
     w->overloads[w->n++] = (struct ek_cel_decl_overload){.def = def,
                                                          .args = args,
                                                          .result = s.result,

@@ -6,7 +6,7 @@
 #include "api/cel/library.h"
 
 #define SIMPLE(id, kind_, text)                                                                    \
-    const struct ek_cel_type ek_cel_type_##id = {.kind = kind_, .name = text}
+    const struct ek_cel_type ek_cel_type_##id = {.kind = (kind_), .name = (text)}
 
 SIMPLE(dyn, EK_CEL_T_DYN, "dyn");
 SIMPLE(null, EK_CEL_T_NULL, "null_type");
@@ -62,7 +62,7 @@ const struct ek_cel_type *ek_cel_type_build(const struct ek_cel_taker *taker,
                                             const struct ek_cel_type *const *params, uint32_t n)
 {
     size_t own = kind == EK_CEL_T_PARAM ? sizeof(struct ek_cel_type_var) : sizeof(**params);
-    struct ek_cel_type *type = taker->take(taker->arg, own + n * sizeof(*params));
+    struct ek_cel_type *type = taker->take(taker->arg, own + n * sizeof(void *));
     const struct ek_cel_type **copy;
     uint64_t size = 1;
 

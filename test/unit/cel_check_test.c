@@ -61,7 +61,7 @@ static char *checked(struct ek_cel_env *env, const char *text)
     if (!rc)
         rc = ek_cel_validate(env, &ast, &issues);
     ck_assert_int_eq(rc != 0, issues.len > 0);
-    ek_buf_init(&out, 1024 * 1024);
+    ek_buf_init(&out, (size_t)1024 * 1024);
     if (rc)
         ek_buf_printf(&out, "%u: %s", issues.list[0].column, issues.list[0].message);
     else
@@ -541,7 +541,7 @@ START_TEST(test_large_types)
     EK_AUTOPTR(ek_cel_env, ek_cel_env_unref) *env = env_of(EK_CEL_ENV_KUBERNETES, EK_CEL_STORED, 0);
     EK_AUTO(ek_buf) text;
 
-    ek_buf_init(&text, 64 * 1024);
+    ek_buf_init(&text, (size_t)64 * 1024);
     ek_buf_puts(&text, "[1]");
     for (int i = 0; i < 40; i++)
         ek_buf_puts(&text, ".map(x, {x: x})");
@@ -555,7 +555,7 @@ START_TEST(test_many_variables)
     EK_AUTOPTR(ek_cel_env, ek_cel_env_unref) *env = env_of(EK_CEL_ENV_KUBERNETES, EK_CEL_STORED, 0);
     EK_AUTO(ek_buf) text;
 
-    ek_buf_init(&text, 256 * 1024);
+    ek_buf_init(&text, (size_t)256 * 1024);
     ek_buf_puts(&text, "[[]");
     for (int i = 0; i < 20000; i++)
         ek_buf_puts(&text, ", []");

@@ -311,6 +311,22 @@ START_TEST(test_fields)
 }
 END_TEST
 
+/* Types made from schemas escape the names that are keywords; 1.31 lets them be written plainly. */
+START_TEST(test_keyword_fields)
+{
+    for (int minor = 30; minor <= 31; minor++) {
+        EK_AUTOPTR(ek_cel_env, ek_cel_env_unref) *env =
+            env_new(EK_CEL_ENV_KUBERNETES, EK_CEL_NEW, minor);
+        ck_assert_int_eq(ek_cel_env_declare_field(env, "S", "__namespace__", "int", NULL), 0);
+        ck_assert_int_eq(ek_cel_env_declare_field(env, "S", "__other__", "int", NULL), 0);
+        ck_assert_str_eq(field_type(env, "S", "__namespace__"), "int");
+        ck_assert_str_eq(field_type(env, "S", "namespace"), minor < 31 ? "none" : "int");
+        ck_assert_str_eq(field_type(env, "S", "other"), "none");
+        ck_assert_str_eq(field_type(env, "kubernetes.AdmissionRequest", "namespace"), "string");
+    }
+}
+END_TEST
+
 /* ---- A host's library -------------------------------------------------------------------------
  */
 
@@ -410,7 +426,7 @@ START_TEST(test_read_type)
                                        "Object",
                                        "kubernetes.AdmissionRequest"};
     EK_AUTOPTR(ek_cel_env, ek_cel_env_unref) *env = env_new(EK_CEL_ENV_MUTATION, EK_CEL_NEW, 0);
-    struct ek_arena *arena = ek_arena_new(64 * 1024);
+    struct ek_arena *arena = ek_arena_new((size_t)64 * 1024);
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
         EK_AUTO(ek_buf) out;
@@ -499,6 +515,7 @@ int main(void)
     tcase_add_loop_test(tc, test_declare, 0, EK_ARRAY_SIZE(declare_rows));
     tcase_add_test(tc, test_frozen);
     tcase_add_test(tc, test_fields);
+    tcase_add_test(tc, test_keyword_fields);
     tcase_add_test(tc, test_library);
     tcase_add_loop_test(tc, test_bad_library, 0, EK_ARRAY_SIZE(bad_signatures));
     tcase_add_test(tc, test_read_type);
