@@ -8,6 +8,16 @@
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+static int read_exponent_text(const char *s, const char *end)
+{
+    bool negative = s < end && *s == '-';
+    int e = 0;
+
+    for (s += s < end && (*s == '-' || *s == '+'); s < end; s++)
+        e = e * 10 + (*s - '0');
+    return negative ? -e : e;
+}
+
 /* Reads digits, a point and an exponent out of what yyjson wrote for a finite number. */
 static void read_digits(const char *text, size_t len, struct ek_cel_digits *ret)
 {
@@ -22,7 +32,7 @@ static void read_digits(const char *text, size_t len, struct ek_cel_digits *ret)
         } else if (c == '.') {
             point = true;
         } else if (c == 'e' || c == 'E') {
-            exponent = atoi(text + i + 1);
+            exponent = read_exponent_text(text + i + 1, text + len);
             break;
         } else {
             started |= c != '0';

@@ -65,7 +65,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool accept(struct cursor *c, char wanted)
+static bool take_char(struct cursor *c, char wanted)
 {
     if (c->p == c->end || *c->p != wanted)
         return false;
@@ -89,9 +89,9 @@ static bool read_number(struct cursor *c, int n, int *ret)
 
 static bool read_date(struct cursor *c, int *year, int *month, int *day)
 {
-    return read_number(c, 4, year) && accept(c, '-') && read_number(c, 2, month) &&
-           accept(c, '-') && read_number(c, 2, day) && *month >= 1 && *month <= 12 && *day >= 1 &&
-           *day <= days_in(*year, *month);
+    return read_number(c, 4, year) && take_char(c, '-') && read_number(c, 2, month) &&
+           take_char(c, '-') && read_number(c, 2, day) && *month >= 1 && *month <= 12 &&
+           *day >= 1 && *day <= days_in(*year, *month);
 }
 
 static bool read_clock(struct cursor *c, int64_t *ret)
@@ -99,8 +99,9 @@ static bool read_clock(struct cursor *c, int64_t *ret)
     int hour, minute, second;
     bool two = c->end - c->p >= 2 && is_digit(c->p[1]);
 
-    if (!read_number(c, two ? 2 : 1, &hour) || !accept(c, ':') || !read_number(c, 2, &minute) ||
-        !accept(c, ':') || !read_number(c, 2, &second) || hour > 23 || minute > 59 || second > 59)
+    if (!read_number(c, two ? 2 : 1, &hour) || !take_char(c, ':') || !read_number(c, 2, &minute) ||
+        !take_char(c, ':') || !read_number(c, 2, &second) || hour > 23 || minute > 59 ||
+        second > 59)
         return false;
     *ret = (hour * 60 + minute) * 60 + second;
     return true;
@@ -124,10 +125,10 @@ static bool read_offset(struct cursor *c, int *ret)
     int hours, minutes;
 
     *ret = 0;
-    if (accept(c, 'Z'))
+    if (take_char(c, 'Z'))
         return true;
-    bool west = accept(c, '-');
-    if ((!west && !accept(c, '+')) || !read_number(c, 2, &hours) || !accept(c, ':') ||
+    bool west = take_char(c, '-');
+    if ((!west && !take_char(c, '+')) || !read_number(c, 2, &hours) || !take_char(c, ':') ||
         !read_number(c, 2, &minutes) || hours > 24 || minutes > 60)
         return false;
     *ret = (hours * 60 + minutes) * (west ? -1 : 1);
@@ -140,7 +141,7 @@ bool ek_cel_time_parse(const char *s, size_t len, struct ek_cel_val *ret)
     int year, month, day, offset;
     int64_t clock;
 
-    if (!read_date(&c, &year, &month, &day) || !accept(&c, 'T') || !read_clock(&c, &clock))
+    if (!read_date(&c, &year, &month, &day) || !take_char(&c, 'T') || !read_clock(&c, &clock))
         return false;
     uint32_t ns = read_fraction(&c);
     if (!read_offset(&c, &offset) || c.p != c.end)
@@ -193,31 +194,42 @@ size_t ek_cel_duration_text(int64_t ns, char *out)
     return len + 1;
 }
 
+/* Appends u / 10^digits and, of what is left, the decimals that are needed; then unit. */
+static char *put_quantity(char *out, uint64_t u, int digits, const char *unit)
+{
+    uint64_t scale = 1;
+
+    for (int i = 0; i < digits; i++)
+        scale *= 10;
+    out += snprintf(out, 24, "%llu", (unsigned long long)(u / scale));
+    out = put_fraction(out, u % scale, digits);
+    size_t len = strlen(unit);
+    memcpy(out, unit, len + 1);
+    return out + len;
+}
+
 size_t ek_cel_duration_go(int64_t ns, char *out)
 {
+    const uint64_t second = (uint64_t)SECOND;
     uint64_t u = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     char *p = out;
 
     if (ns < 0)
         *p++ = '-';
     if (u == 0) {
-        p = stpcpy(p, "0s");
+        p = put_quantity(p, 0, 0, "s");
     } else if (u < 1000) {
-        p += sprintf(p, "%lluns", (unsigned long long)u);
+        p = put_quantity(p, u, 0, "ns");
     } else if (u < 1000000) {
-        p += sprintf(p, "%llu", (unsigned long long)u / 1000);
-        p = stpcpy(put_fraction(p, u % 1000, 3), "\u00b5s");
-    } else if (u < (uint64_t)SECOND) {
-        p += sprintf(p, "%llu", (unsigned long long)u / 1000000);
-        p = stpcpy(put_fraction(p, u % 1000000, 6), "ms");
+        p = put_quantity(p, u, 3, "\u00b5s");
+    } else if (u < second) {
+        p = put_quantity(p, u, 6, "ms");
     } else {
-        uint64_t s = u / (uint64_t)SECOND;
-        if (s >= 3600)
-            p += sprintf(p, "%lluh", (unsigned long long)s / 3600);
-        if (s >= 60)
-            p += sprintf(p, "%llum", (unsigned long long)s / 60 % 60);
-        p += sprintf(p, "%llu", (unsigned long long)s % 60);
-        p = stpcpy(put_fraction(p, u % (uint64_t)SECOND, 9), "s");
+        if (u >= 3600 * second)
+            p = put_quantity(p, u / (3600 * second), 0, "h");
+        if (u >= 60 * second)
+            p = put_quantity(p, u / (60 * second) % 60, 0, "m");
+        p = put_quantity(p, u % (60 * second), 9, "s");
     }
     return (size_t)(p - out);
 }
@@ -292,7 +304,7 @@ static bool read_term(struct cursor *c, uint64_t *ret)
     if (!read_whole(c, &whole))
         return false;
     bool digits = c->p != start;
-    if (accept(c, '.')) {
+    if (take_char(c, '.')) {
         start = c->p;
         read_decimals(c, &decimals, &scale);
         digits = digits || c->p != start;
@@ -312,10 +324,10 @@ bool ek_cel_duration_parse(const char *s, size_t len, int64_t *ret_ns)
 {
     struct cursor c = {s, s + len};
     uint64_t sum = 0, term;
-    bool negative = accept(&c, '-');
+    bool negative = take_char(&c, '-');
 
     if (!negative)
-        accept(&c, '+');
+        take_char(&c, '+');
     if (c.p == c.end)
         return false;
     if (c.end - c.p == 1 && *c.p == '0') {

@@ -117,7 +117,7 @@ struct text {
     const char *p, *end;
 };
 
-static bool accept(struct text *t, char c)
+static bool take_char(struct text *t, char c)
 {
     if (t->p == t->end || *t->p != c)
         return false;
@@ -142,10 +142,10 @@ static bool zone_name(struct text *t)
 {
     const char *start = t->p;
 
-    if (accept(t, '<')) {
+    if (take_char(t, '<')) {
         while (t->p < t->end && *t->p != '>')
             t->p++;
-        return accept(t, '>');
+        return take_char(t, '>');
     }
     while (t->p < t->end && !strchr("0123456789,-+", *t->p))
         t->p++;
@@ -158,11 +158,11 @@ static bool clock_time(struct text *t, int *ret)
     bool negative = false;
     int hours, minutes = 0, seconds = 0;
 
-    if (!accept(t, '+'))
-        negative = accept(t, '-');
-    if (!number(t, 0, 24 * 7, &hours) || (accept(t, ':') && !number(t, 0, 59, &minutes)))
+    if (!take_char(t, '+'))
+        negative = take_char(t, '-');
+    if (!number(t, 0, 24 * 7, &hours) || (take_char(t, ':') && !number(t, 0, 59, &minutes)))
         return false;
-    if (accept(t, ':') && !number(t, 0, 59, &seconds))
+    if (take_char(t, ':') && !number(t, 0, 59, &seconds))
         return false;
     *ret = (hours * 60 + minutes) * 60 + seconds;
     *ret = negative ? -*ret : *ret;
@@ -172,21 +172,21 @@ static bool clock_time(struct text *t, int *ret)
 static bool read_rule(struct text *t, struct rule *r)
 {
     *r = (struct rule){.time = 2 * 3600};
-    if (accept(t, 'J')) {
+    if (take_char(t, 'J')) {
         r->kind = JULIAN;
         if (!number(t, 1, 365, &r->day))
             return false;
-    } else if (accept(t, 'M')) {
+    } else if (take_char(t, 'M')) {
         r->kind = MONTH_WEEK_DAY;
-        if (!number(t, 1, 12, &r->month) || !accept(t, '.') || !number(t, 1, 5, &r->week) ||
-            !accept(t, '.') || !number(t, 0, 6, &r->day))
+        if (!number(t, 1, 12, &r->month) || !take_char(t, '.') || !number(t, 1, 5, &r->week) ||
+            !take_char(t, '.') || !number(t, 0, 6, &r->day))
             return false;
     } else {
         r->kind = DAY_OF_YEAR;
         if (!number(t, 0, 365, &r->day))
             return false;
     }
-    return !accept(t, '/') || clock_time(t, &r->time);
+    return !take_char(t, '/') || clock_time(t, &r->time);
 }
 
 static bool is_leap(int64_t year)
@@ -243,8 +243,8 @@ static bool footer_offset(const struct ek_cel_zone *z, int64_t seconds, int64_t 
     }
     if (t.p == t.end)
         t = (struct text){",M3.2.0,M11.1.0", (const char *)",M3.2.0,M11.1.0" + 15};
-    if ((!accept(&t, ',') && !accept(&t, ';')) || !read_rule(&t, &start) || !accept(&t, ',') ||
-        !read_rule(&t, &end) || t.p != t.end)
+    if ((!take_char(&t, ',') && !take_char(&t, ';')) || !read_rule(&t, &start) ||
+        !take_char(&t, ',') || !read_rule(&t, &end) || t.p != t.end)
         return false;
 
     ek_cel_civil_of(seconds, &at);

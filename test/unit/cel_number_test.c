@@ -161,13 +161,13 @@ START_TEST(whole_numbers_and_truth_are_read)
     if (ek_cel_parse_int(text, len, &i))
         snprintf(out, sizeof out, "%" PRId64, i);
     ck_assert_msg(!strcmp(out, scalars[_i].as_int), "int %s: %s", text, out);
-    strcpy(out, "!");
+    snprintf(out, sizeof out, "!");
     if (ek_cel_parse_uint(text, len, &u))
         snprintf(out, sizeof out, "%" PRIu64, u);
     ck_assert_msg(!strcmp(out, scalars[_i].as_uint), "uint %s: %s", text, out);
-    strcpy(out, "!");
+    snprintf(out, sizeof out, "!");
     if (ek_cel_parse_bool(text, len, &b))
-        strcpy(out, b ? "true" : "false");
+        snprintf(out, sizeof out, b ? "true" : "false");
     ck_assert_msg(!strcmp(out, scalars[_i].as_bool), "bool %s: %s", text, out);
 }
 END_TEST

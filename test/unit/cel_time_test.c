@@ -242,8 +242,10 @@ START_TEST(zones_that_are_none_are_refused)
 }
 END_TEST
 
+#define FILE_SIZE 256
+
 /* A file of version 2 without transitions: one type, offset 0, and the footer. */
-static size_t make_file(const char *footer, unsigned char *out)
+static size_t make_file(const char *footer, unsigned char out[FILE_SIZE])
 {
     static const unsigned char header[44] = {
         'T', 'Z', 'i', 'f', '2', [39] = 1 /* type */, [43] = 4 /* octets of abbreviations */
@@ -256,7 +258,7 @@ static size_t make_file(const char *footer, unsigned char *out)
         memcpy(out + n + sizeof header, body, sizeof body);
         n += sizeof header + sizeof body;
     }
-    return n + (size_t)sprintf((char *)out + n, "\n%s\n", footer);
+    return n + (size_t)snprintf((char *)out + n, FILE_SIZE - n, "\n%s\n", footer);
 }
 
 static const struct {
@@ -290,7 +292,7 @@ static const struct {
 
 START_TEST(footers_say_what_comes_after)
 {
-    unsigned char file[256];
+    unsigned char file[FILE_SIZE];
     struct ek_cel_zone zone;
     struct ek_cel_val v;
     size_t len = make_file(footers[_i].footer, file);
@@ -305,7 +307,7 @@ END_TEST
 
 START_TEST(cut_files_are_malformed)
 {
-    unsigned char file[256], *exact;
+    unsigned char file[FILE_SIZE], *exact;
     struct ek_cel_zone zone;
     size_t len = make_file("UTC0", file) - 6;
 
