@@ -37,8 +37,8 @@ static struct ek_cel_val make_type(struct ek_cel_eval *eval, const struct ek_cel
     made->inner = (struct ek_cel_type){.kind = object ? EK_CEL_T_STRUCT : EK_CEL_T_OPAQUE,
                                        .name = ek_cel_type_name(value)};
     made->param = &made->inner;
-    made->outer = (struct ek_cel_type){
-        .kind = EK_CEL_T_TYPE, .n = 1, .name = "type", .params = &made->param};
+    made->outer =
+        (struct ek_cel_type){.kind = EK_CEL_T_TYPE, .n = 1, .name = "type", .params = &made->param};
     return (struct ek_cel_val){.kind = EK_CEL_TYPE, .type = object ? &made->outer : &made->inner};
 }
 

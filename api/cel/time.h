@@ -75,8 +75,8 @@ bool ek_cel_zone_read(const unsigned char *data, size_t len, struct ek_cel_zone 
 /* Seconds east of UTC at an instant. */
 int64_t ek_cel_zone_offset(const struct ek_cel_zone *zone, int64_t seconds);
 
-/* Reads the zone of that name into arena. NULL with *ret_why (static; EK_CEL_ZONE_UNKNOWN when there
- * is none) when it cannot be had, or with *ret_why NULL without memory. */
+/* Reads the zone of that name into arena. NULL with *ret_why (static; EK_CEL_ZONE_UNKNOWN when
+ * there is none) when it cannot be had, or with *ret_why NULL without memory. */
 #define EK_CEL_ZONE_UNKNOWN "unknown time zone"
 struct ek_cel_zone *ek_cel_zone_load(struct ek_arena *arena, const char *name, size_t len,
                                      const char **ret_why);

@@ -86,6 +86,6 @@ enum ek_cel_equality ek_cel_equal_within(const struct ek_cel_val *a, const struc
                                          uint64_t *steps);
 
 /* Steps that one comparison may take. */
-#define EK_CEL_EQUAL_STEPS_MAX ((uint64_t)20 * 1000 * 1000)
+#define EK_CEL_EQUAL_STEPS_MAX ((uint64_t)5 * 1000 * 1000)
 
 #endif
