@@ -198,10 +198,29 @@ static char *put_authority(const struct ek_cel_url *url, char *out)
     return escape(url->host, EK_CEL_URL_HOST, out);
 }
 
+/* A path whose first segment has a colon would read as a scheme. */
+static bool looks_like_scheme(struct ek_str path)
+{
+    const char *slash = path.len ? memchr(path.p, '/', path.len) : NULL;
+    size_t len = slash ? (size_t)(slash - path.p) : path.len;
+
+    return len > 0 && memchr(path.p, ':', len);
+}
+
+static char *put_path(const struct ek_cel_url *url, bool first, char *out)
+{
+    struct ek_str path = ek_cel_url_escaped_path(url, out + 2);
+
+    if (first && looks_like_scheme(path))
+        out = put(out, EK_STR("./"));
+    if (path.len)
+        memmove(out, path.p, path.len);
+    return out + path.len;
+}
+
 size_t ek_cel_url_text(const struct ek_cel_url *url, char *out)
 {
-    char *w = put(out, url->scheme), *from;
-    struct ek_str path;
+    char *w = put(out, url->scheme);
 
     if (url->scheme.len)
         *w++ = ':';
@@ -211,12 +230,7 @@ size_t ek_cel_url_text(const struct ek_cel_url *url, char *out)
         w = put_authority(url, w);
         if (url->path.len && url->path.p[0] != '/' && url->host.len)
             *w++ = '/';
-        from = w;
-        path = ek_cel_url_escaped_path(url, w);
-        if (path.p == from)
-            w += path.len;
-        else
-            w = put(w, path);
+        w = put_path(url, w == out, w);
     }
     if (url->force_query || url->query.len)
         *w++ = '?';

@@ -42,6 +42,12 @@ static void check_parts(const struct ek_cel_url *url)
     fuzz_require(name.len + port.len <= url->host.len);
 }
 
+/* True of a path of two slashes once unescaped, which Go writes as if a host followed. */
+static bool reads_as_host(const struct ek_cel_url *url)
+{
+    return url->path.len >= 2 && memcmp(url->path.p, "//", 2) == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     /* A copy of just its size lets the sanitizer see reading beyond it. */
@@ -63,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(written.len <= ek_cel_url_text_max(&first.url));
         check_parts(&first.url);
         read_url(written, &second);
-        if (second.good) {
+        if (second.good && !reads_as_host(&first.url)) {
             EK_AUTOFREE char *again = ek_xalloc(ek_cel_url_text_max(&second.url) + 1);
             size_t len = ek_cel_url_text(&second.url, again);
 
