@@ -30,7 +30,7 @@ struct world {
 
 static yyjson_doc *read_json(const char *folder, const char *name)
 {
-    char path[4096];
+    char path[8192];
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return yyjson_read_file(path, YYJSON_READ_NOFLAG, NULL, NULL);
