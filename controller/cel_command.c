@@ -141,20 +141,27 @@ static int check_limit(const char *value, struct ek_err *err)
     return *value != '-' ? 0 : ek_err_set(err, EK_E_INVAL, "%s is below zero", value);
 }
 
-#define PATH_FLAG(name_, var, help_)                                                               \
-    {                                                                                              \
-        .name = name_, .type = EK_FLAG_STRING,                                                     \
-        .offset = offsetof(struct ek_cel_options, paths[var]), .help = help_                       \
-    }
-
 static const struct ek_flag variable_flags[] = {
-    PATH_FLAG("object", EK_CEL_FLAG_OBJECT, "`FILE` with the variable object, in JSON or YAML"),
-    PATH_FLAG("old-object", EK_CEL_FLAG_OLD_OBJECT,
-              "`FILE` with oldObject; null without it when there is an object"),
-    PATH_FLAG("params", EK_CEL_FLAG_PARAMS, "`FILE` with params"),
-    PATH_FLAG("request", EK_CEL_FLAG_REQUEST, "`FILE` with request, as in an AdmissionReview"),
-    PATH_FLAG("namespace-object", EK_CEL_FLAG_NAMESPACE_OBJECT,
-              "`FILE` with namespaceObject; null without it"),
+    {.name = "object",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_cel_options, paths[EK_CEL_FLAG_OBJECT]),
+     .help = "`FILE` with the variable object, in JSON or YAML"},
+    {.name = "old-object",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_cel_options, paths[EK_CEL_FLAG_OLD_OBJECT]),
+     .help = "`FILE` with oldObject; null without it when there is an object"},
+    {.name = "params",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_cel_options, paths[EK_CEL_FLAG_PARAMS]),
+     .help = "`FILE` with params"},
+    {.name = "request",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_cel_options, paths[EK_CEL_FLAG_REQUEST]),
+     .help = "`FILE` with request, as in an AdmissionReview"},
+    {.name = "namespace-object",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_cel_options, paths[EK_CEL_FLAG_NAMESPACE_OBJECT]),
+     .help = "`FILE` with namespaceObject; null without it"},
     {.name = "var",
      .type = EK_FLAG_ARRAY,
      .offset = offsetof(struct ek_cel_options, vars),

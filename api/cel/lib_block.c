@@ -82,16 +82,11 @@ static struct ek_cel_node *expand_block(struct ek_cel_expander *x, struct ek_cel
     return block;
 }
 
-#define MACRO(name_, args_, expand_)                                                               \
-    {                                                                                              \
-        .name = name_, .target_name = "cel", .member = true, .args = args_, .expand = expand_      \
-    }
-
 static const struct ek_cel_macro macros[] = {
-    MACRO("block", 2, expand_block),
-    MACRO("index", 1, expand_index),
-    MACRO("iterVar", 2, expand_iter_var),
-    MACRO("accuVar", 2, expand_accu_var),
+    {.name = "block", .target_name = "cel", .member = true, .args = 2, .expand = expand_block},
+    {.name = "index", .target_name = "cel", .member = true, .args = 1, .expand = expand_index},
+    {.name = "iterVar", .target_name = "cel", .member = true, .args = 2, .expand = expand_iter_var},
+    {.name = "accuVar", .target_name = "cel", .member = true, .args = 2, .expand = expand_accu_var},
     {0},
 };
 

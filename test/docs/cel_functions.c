@@ -200,7 +200,7 @@ static void put_call(char *out, size_t size, const char *name, unsigned flags, c
 
 static void describe(const char *name, const struct ek_cel_overload *overload, char out[TEXT_MAX])
 {
-    char signature[TEXT_MAX], *types[TYPES_MAX];
+    char signature[TEXT_MAX], *types[TYPES_MAX] = {0};
 
     snprintf(signature, sizeof(signature), "%s", overload->signature);
     size_t n = cut(signature, types);
@@ -241,7 +241,7 @@ static bool repeats(const struct ek_cel_overload *first, const struct ek_cel_ove
 /* int < double and the like. */
 static bool mixes_numbers(const char *name, const struct ek_cel_overload *overload)
 {
-    char signature[TEXT_MAX], *types[TYPES_MAX];
+    char signature[TEXT_MAX], *types[TYPES_MAX] = {0};
 
     snprintf(signature, sizeof(signature), "%s", overload->signature);
     return (name[1] == '<' || name[1] == '>') && cut(signature, types) == 3 &&

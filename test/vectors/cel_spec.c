@@ -272,7 +272,8 @@ static int declare_function(struct ek_cel_env *env, const char *name, yyjson_val
     struct ek_cel_overload *table = ek_arena_alloc(arena, (n + 1) * sizeof(*table));
     struct ek_cel_function *function = ek_arena_alloc(arena, 2 * sizeof(*function));
     struct ek_cel_library *library = ek_arena_alloc(arena, sizeof(*library));
-    const struct ek_cel_opaque_kind **types = ek_arena_alloc(arena, (n + 1) * sizeof(*types));
+    const struct ek_cel_opaque_kind **types =
+        ek_arena_alloc(arena, (n + 1) * sizeof(struct ek_cel_opaque_kind *));
     yyjson_val *overload;
 
     yyjson_arr_foreach(overloads, i, max, overload)
