@@ -13,6 +13,8 @@
  * small one may stand for a huge text. */
 #define OCTETS_MAX ((size_t)64 * 1024 * 1024)
 
+#define SHOWN_STEPS 16 /* of a path, in a message */
+
 /* The largest whole number that protobuf's JSON writes as a number. */
 #define SAFE_INT_MAX ((INT64_C(1) << 53) - 1)
 
@@ -49,10 +51,10 @@ static yyjson_mut_val *convert(struct conversion *c, const struct ek_cel_val *v,
 
 static void format_path(const struct step *at, struct ek_buf *out)
 {
-    const struct step *steps[16];
+    const struct step *steps[SHOWN_STEPS];
     size_t n = 0;
 
-    for (; at && n < sizeof steps / sizeof *steps; at = at->up)
+    for (; at && n < SHOWN_STEPS; at = at->up)
         steps[n++] = at;
     if (at)
         ek_buf_puts(out, "...");

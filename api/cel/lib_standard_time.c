@@ -37,7 +37,8 @@ static bool fixed_offset(struct ek_cel_eval *eval, const struct ek_cel_val *zone
     uint64_t sum = (uint64_t)hours * 60;
     sum = *zone->s == '-' ? sum - (uint64_t)minutes : sum + (uint64_t)minutes;
     int64_t ns = (int64_t)(sum * UINT64_C(60000000000));
-    *ret = (int64_t)((double)(ns / SECOND) + (double)(ns % SECOND) / 1e9);
+    int64_t whole = ns / SECOND;
+    *ret = (int64_t)((double)whole + (double)(ns % SECOND) / 1e9);
     return true;
 }
 
@@ -146,7 +147,8 @@ static struct ek_cel_val in_units(struct ek_cel_eval *eval, const struct ek_cel_
 {
     if (v->kind != EK_CEL_DURATION)
         return ek_cel_no_overload(eval, NULL, NULL, 0);
-    return ek_cel_int((int64_t)((double)(v->i / unit) + (double)(v->i % unit) / (double)unit));
+    int64_t whole = v->i / unit;
+    return ek_cel_int((int64_t)((double)whole + (double)(v->i % unit) / (double)unit));
 }
 
 struct ek_cel_val ek_cel_duration_hours(struct ek_cel_eval *eval, const struct ek_cel_val *args,

@@ -78,7 +78,7 @@ static int64_t find_same(const struct ek_cel_val *map, const struct ek_cel_val *
 
     if (!e->index) {
         for (uint32_t i = 0; i < map->n; i++)
-            if (same_key(&e->v[2 * i], key))
+            if (same_key(&e->v[2 * (size_t)i], key))
                 return i;
         return -1;
     }
@@ -87,7 +87,7 @@ static int64_t find_same(const struct ek_cel_val *map, const struct ek_cel_val *
         if (!slot)
             return -1;
         /* entries from n on belong to a longer map that shares these */
-        if (slot <= map->n && same_key(&e->v[2 * (slot - 1)], key))
+        if (slot <= map->n && same_key(&e->v[2 * (size_t)(slot - 1)], key))
             return slot - 1;
     }
 }
@@ -254,7 +254,7 @@ static void index_add(struct ek_cel_entries *e, uint32_t entry)
 {
     if (!e->index)
         return;
-    uint32_t at = hash_key(&e->v[2 * entry], seed_of(e->index));
+    uint32_t at = hash_key(&e->v[2 * (size_t)entry], seed_of(e->index));
     while (e->index[at & e->index_mask])
         at++;
     e->index[at & e->index_mask] = entry + 1;
@@ -308,8 +308,8 @@ static struct ek_cel_entries *entries_copy(struct ek_cel_eval *eval, const struc
         return NULL;
     ek_cel_iter_init(&iter, map);
     while (e->used < map->n && ek_cel_iter_next(&iter)) {
-        e->v[2 * e->used] = iter.key;
-        e->v[2 * e->used + 1] = iter.value;
+        e->v[2 * (size_t)e->used] = iter.key;
+        e->v[2 * (size_t)e->used + 1] = iter.value;
         index_add(e, e->used++);
     }
     return e;
@@ -344,8 +344,8 @@ int ek_cel_map_put(struct ek_cel_eval *eval, struct ek_cel_val *map, const struc
     if (at >= 0) {
         e->v[2 * at + 1] = *value;
     } else {
-        e->v[2 * e->used] = *key;
-        e->v[2 * e->used + 1] = *value;
+        e->v[2 * (size_t)e->used] = *key;
+        e->v[2 * (size_t)e->used + 1] = *value;
         index_add(e, e->used++);
     }
     *map = map_of(e);

@@ -146,7 +146,7 @@ bool ek_cel_time_parse(const char *s, size_t len, struct ek_cel_val *ret)
     uint32_t ns = read_fraction(&c);
     if (!read_offset(&c, &offset) || c.p != c.end)
         return false;
-    *ret = ek_cel_timestamp(days_of(year, month, day) * 86400 + clock - offset * 60, ns);
+    *ret = ek_cel_timestamp(days_of(year, month, day) * 86400 + clock - INT64_C(60) * offset, ns);
     ret->offset = (int16_t)offset;
     return true;
 }
@@ -168,7 +168,7 @@ size_t ek_cel_time_text(const struct ek_cel_val *timestamp, char *out)
     struct ek_cel_civil t;
     char *p = out;
 
-    ek_cel_civil_of(timestamp->i + offset * 60, &t);
+    ek_cel_civil_of(timestamp->i + INT64_C(60) * offset, &t);
     p += snprintf(p, 32, "%04lld-%02d-%02dT%02d:%02d:%02d", (long long)t.year, t.month, t.day,
                   t.hour, t.minute, t.second);
     p = put_fraction(p, timestamp->n, 9);
@@ -186,7 +186,8 @@ size_t ek_cel_time_text(const struct ek_cel_val *timestamp, char *out)
 size_t ek_cel_duration_text(int64_t ns, char *out)
 {
     char text[EK_CEL_DOUBLE_TEXT_MAX];
-    size_t len = ek_cel_double_f((double)(ns / SECOND) + (double)(ns % SECOND) / 1e9, text);
+    int64_t whole = ns / SECOND;
+    size_t len = ek_cel_double_f((double)whole + (double)(ns % SECOND) / 1e9, text);
 
     memcpy(out, text, len);
     out[len] = 's';

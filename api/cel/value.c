@@ -41,8 +41,8 @@ bool ek_cel_iter_next(struct ek_cel_iter *iter)
         iter->key = ek_cel_int(iter->at);
         iter->value = c->items->v[iter->at];
     } else {
-        iter->key = c->entries->v[2 * iter->at];
-        iter->value = c->entries->v[2 * iter->at + 1];
+        iter->key = c->entries->v[2 * (size_t)iter->at];
+        iter->value = c->entries->v[2 * (size_t)iter->at + 1];
     }
     iter->at++;
     return true;

@@ -48,7 +48,7 @@ static int read_header(struct reader *r, uint32_t counts[COUNTS])
     if (!p || memcmp(p, "TZif", 4) != 0)
         return 0;
     for (int i = 0; i < COUNTS; i++)
-        counts[i] = big4(p + 20 + 4 * i);
+        counts[i] = big4(p + 20 + 4 * (size_t)i);
     if (p[4] == 0)
         return 1;
     return p[4] == '2' || p[4] == '3' ? p[4] - '0' : 0;
@@ -222,6 +222,7 @@ static int64_t rule_time(const struct rule *r, const struct ek_cel_civil *at, in
 /* Fills *ret_offset by "EST5EDT,M3.2.0,M11.1.0"; false when the footer cannot be read. */
 static bool footer_offset(const struct ek_cel_zone *z, int64_t seconds, int64_t *ret_offset)
 {
+    static const char usual[] = ",M3.2.0,M11.1.0"; /* where no rules are given */
     struct text t = {z->footer, z->footer + z->footer_len};
     struct rule start, end;
     struct ek_cel_civil at;
@@ -242,13 +243,13 @@ static bool footer_offset(const struct ek_cel_zone *z, int64_t seconds, int64_t 
         daylight = -daylight;
     }
     if (t.p == t.end)
-        t = (struct text){",M3.2.0,M11.1.0", (const char *)",M3.2.0,M11.1.0" + 15};
+        t = (struct text){usual, usual + sizeof usual - 1};
     if ((!take_char(&t, ',') && !take_char(&t, ';')) || !read_rule(&t, &start) ||
         !take_char(&t, ',') || !read_rule(&t, &end) || t.p != t.end)
         return false;
 
     ek_cel_civil_of(seconds, &at);
-    int64_t now = (int64_t)at.year_day * 86400 + (at.hour * 60 + at.minute) * 60 + at.second;
+    int64_t now = ((at.year_day * INT64_C(24) + at.hour) * 60 + at.minute) * 60 + at.second;
     int64_t from = rule_time(&start, &at, standard), to = rule_time(&end, &at, daylight);
     bool summer = from <= to ? now >= from && now < to : now < to || now >= from;
     *ret_offset = summer ? daylight : standard;

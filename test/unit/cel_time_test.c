@@ -174,26 +174,28 @@ END_TEST
 
 /* ---- Zones ----------------------------------------------------------------------------------- */
 
+#define HOUR INT64_C(3600)
+
 /* Answers of Go's time.LoadLocation over the system's database. */
 static const struct {
     const char *zone, *time;
     int64_t offset;
 } zones[] = {
-    {"America/New_York", "2024-07-01T00:00:00Z", -4 * 3600},
-    {"America/New_York", "2024-01-01T00:00:00Z", -5 * 3600},
-    {"America/New_York", "2024-03-10T06:59:59Z", -5 * 3600},
-    {"America/New_York", "2024-03-10T07:00:00Z", -4 * 3600},
-    {"America/New_York", "2024-11-03T05:59:59Z", -4 * 3600},
-    {"America/New_York", "2024-11-03T06:00:00Z", -5 * 3600},
-    {"America/New_York", "2090-07-01T00:00:00Z", -4 * 3600},
-    {"America/New_York", "2090-12-01T00:00:00Z", -5 * 3600},
+    {"America/New_York", "2024-07-01T00:00:00Z", -4 * HOUR},
+    {"America/New_York", "2024-01-01T00:00:00Z", -5 * HOUR},
+    {"America/New_York", "2024-03-10T06:59:59Z", -5 * HOUR},
+    {"America/New_York", "2024-03-10T07:00:00Z", -4 * HOUR},
+    {"America/New_York", "2024-11-03T05:59:59Z", -4 * HOUR},
+    {"America/New_York", "2024-11-03T06:00:00Z", -5 * HOUR},
+    {"America/New_York", "2090-07-01T00:00:00Z", -4 * HOUR},
+    {"America/New_York", "2090-12-01T00:00:00Z", -5 * HOUR},
     {"America/New_York", "1800-01-01T00:00:00Z", -17762},
     {"Asia/Kolkata", "2024-07-01T00:00:00Z", 19800},
     {"Australia/Lord_Howe", "2024-07-01T00:00:00Z", 37800},
     {"Australia/Lord_Howe", "2090-01-01T00:00:00Z", 39600},
     {"Etc/GMT+5", "2024-07-01T00:00:00Z", -18000},
-    {"Europe/London", "2024-07-01T00:00:00Z", 3600},
-    {"Europe/Dublin", "2090-07-01T00:00:00Z", 3600},
+    {"Europe/London", "2024-07-01T00:00:00Z", HOUR},
+    {"Europe/Dublin", "2090-07-01T00:00:00Z", HOUR},
     {"Europe/Dublin", "2090-01-01T00:00:00Z", 0},
     {"EST5EDT", "2024-07-01T00:00:00Z", -14400},
 };
@@ -270,17 +272,17 @@ static const struct {
     {"ABC1:02:03", "2024-07-01T00:00:00Z", -3723},
     {"EST5EDT", "2024-07-01T00:00:00Z", -14400}, /* rules of the United States */
     {"EST5EDT", "2024-12-01T00:00:00Z", -18000},
-    {"CET-1CEST,M3.5.0,M10.5.0/3", "2024-03-31T00:59:59Z", 3600},
+    {"CET-1CEST,M3.5.0,M10.5.0/3", "2024-03-31T00:59:59Z", HOUR},
     {"CET-1CEST,M3.5.0,M10.5.0/3", "2024-03-31T01:00:00Z", 7200},
     {"CET-1CEST,M3.5.0,M10.5.0/3", "2024-10-27T00:59:59Z", 7200},
-    {"CET-1CEST,M3.5.0,M10.5.0/3", "2024-10-27T01:00:00Z", 3600},
+    {"CET-1CEST,M3.5.0,M10.5.0/3", "2024-10-27T01:00:00Z", HOUR},
     {"AEST-10AEDT,M10.1.0,M4.1.0/3", "2024-01-01T00:00:00Z", 39600}, /* south */
     {"AEST-10AEDT,M10.1.0,M4.1.0/3", "2024-07-01T00:00:00Z", 36000},
-    {"AAA0BBB,J60,J61", "2024-03-01T12:00:00Z", 3600}, /* day 60 is March 1 in leap years too */
+    {"AAA0BBB,J60,J61", "2024-03-01T12:00:00Z", HOUR}, /* day 60 is March 1 in leap years too */
     {"AAA0BBB,J60,J61", "2024-02-29T12:00:00Z", 0},
-    {"AAA0BBB,59,60", "2024-02-29T12:00:00Z", 3600}, /* counted from 0, with February 29 */
+    {"AAA0BBB,59,60", "2024-02-29T12:00:00Z", HOUR}, /* counted from 0, with February 29 */
     {"AAA0BBB-3,0/0,364/24", "2023-06-01T00:00:00Z", 10800},
-    {"AAA0BBB,M1.1.1/-2,M1.1.2", "2024-01-01T00:00:00Z", 3600},
+    {"AAA0BBB,M1.1.1/-2,M1.1.2", "2024-01-01T00:00:00Z", HOUR},
     {"AAA0BBB;0/0,1/0", "2024-01-01T00:00:00Z", 0}, /* not read: falls back to the type */
     {"AA0", "2024-01-01T00:00:00Z", 0},
     {"AAA99999", "2024-01-01T00:00:00Z", 0},
