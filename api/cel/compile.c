@@ -31,12 +31,14 @@ static int demand(struct ek_cel_env *env, const struct ek_cel_ast *ast, const ch
         return 0;
     type = ek_cel_env_read_type(env, want, arena, &err);
     if (!type) {
-        ek_cel_issue_add(issues, EK_CEL_E_TYPE, ast->text, ast->len, EK_CEL_NOWHERE, "%s", err.message);
+        ek_cel_issue_add(issues, EK_CEL_E_TYPE, ast->text, ast->len, EK_CEL_NOWHERE, "%s",
+                         err.message);
         return EK_E_INVAL;
     }
     if (ast->root->type && ek_cel_type_equal(ast->root->type, type))
         return 0;
-    ek_cel_issue_add(issues, EK_CEL_E_TYPE, ast->text, ast->len, EK_CEL_NOWHERE, "must evaluate to %s", want);
+    ek_cel_issue_add(issues, EK_CEL_E_TYPE, ast->text, ast->len, EK_CEL_NOWHERE,
+                     "must evaluate to %s", want);
     return EK_E_INVAL;
 }
 
@@ -87,6 +89,7 @@ struct ek_cel_program *ek_cel_compile(struct ek_cel_env *env, const char *text, 
     program = compile(env, text, len, want, arena, issues);
     ek_arena_free(arena);
     if (!program && !issues->len)
-        ek_cel_issue_add(issues, EK_CEL_E_LIMIT, text, len, EK_CEL_NOWHERE, "expression needs too much memory");
+        ek_cel_issue_add(issues, EK_CEL_E_LIMIT, text, len, EK_CEL_NOWHERE,
+                         "expression needs too much memory");
     return program;
 }

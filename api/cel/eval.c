@@ -106,8 +106,7 @@ static inline struct ek_cel_val walk(struct ek_cel_eval *e, struct ek_cel_val v,
 
     for (const struct ek_cel_qual *q; first; first = q->next) {
         q = &e->program->quals[first - 1];
-        if (UNLIKELY(v.kind != EK_CEL_MAP || v.form != EK_CEL_JSON ||
-                     v.n > EK_CEL_JSON_LINEAR_MAX))
+        if (UNLIKELY(v.kind != EK_CEL_MAP || v.form != EK_CEL_JSON || v.n > EK_CEL_JSON_LINEAR_MAX))
             return ek_cel_qualify(e, v, first);
         yyjson_val *found = ek_cel_json_find(v.json, q->key.s, q->key.n);
         e->cost++;
@@ -352,21 +351,39 @@ static struct ek_cel_val run_order(struct ek_cel_eval *e, const struct ek_cel_op
     return ek_cel_bool(ordered(op->code, a.i, b.i));
 }
 
+/* A tenth of the shorter one's code points, without counting them where the octets tell. */
+static inline uint64_t strings_cost(const struct ek_cel_val *a, const struct ek_cel_val *b)
+{
+    uint32_t least = a->n < b->n ? a->n : b->n, most = a->n < b->n ? b->n : a->n;
+    size_t m, n;
+
+    if (!least || most <= 10)
+        return least != 0;
+    m = ek_cel_runes(a->s, a->n);
+    n = ek_cel_runes(b->s, b->n);
+    return ek_cel_cost_tenths(m < n ? m : n, 1);
+}
+
 static struct ek_cel_val run_equal(struct ek_cel_eval *e, const struct ek_cel_op *op)
 {
     struct ek_cel_val a = ek_cel_run(e, op->a), b = ek_cel_run(e, op->b);
+    bool want = op->code == EK_CEL_I_EQ;
 
-    if (a.kind == b.kind) {
-        if (a.kind == EK_CEL_INT) {
-            e->cost++;
-            return ek_cel_bool((a.i == b.i) == (op->code == EK_CEL_I_EQ));
-        }
-        if (a.kind == EK_CEL_BOOL) {
-            e->cost++;
-            return ek_cel_bool((a.b == b.b) == (op->code == EK_CEL_I_EQ));
-        }
+    if (UNLIKELY(a.kind != b.kind))
+        return call_two(e, op, a, b);
+    switch (a.kind) {
+    case EK_CEL_INT:
+        e->cost++;
+        return ek_cel_bool((a.i == b.i) == want);
+    case EK_CEL_BOOL:
+        e->cost++;
+        return ek_cel_bool((a.b == b.b) == want);
+    case EK_CEL_STRING:
+        e->cost += strings_cost(&a, &b);
+        return ek_cel_bool(ek_cel_same_octets(&a, &b) == want);
+    default:
+        return call_two(e, op, a, b);
     }
-    return call_two(e, op, a, b);
 }
 
 static struct ek_cel_val run_arithmetic(struct ek_cel_eval *e, const struct ek_cel_op *op)
@@ -458,6 +475,8 @@ struct ek_cel_val ek_cel_run(struct ek_cel_eval *e, uint32_t index)
         return run_optional(e, op);
     case EK_CEL_I_LIST:
         return ek_cel_run_list(e, op);
+    case EK_CEL_I_APPEND:
+        return ek_cel_run_append(e, op);
     case EK_CEL_I_MAP:
         return ek_cel_run_map(e, op);
     case EK_CEL_I_STRUCT:

@@ -27,6 +27,7 @@ struct ek_cel_eval {
     uint64_t steps;                    /* of all loops, for cancellation */
     const struct ek_cel_call *call;    /* at work, for its compiled regular expression */
     struct ek_cel_json_index *indexes; /* of large JSON objects that were looked into (value.h) */
+    struct ek_cel_json_items *arrays;  /* of large JSON arrays that were indexed (eval_attr.c) */
     struct ek_cel_zone *zones;         /* time zones that were asked for (time.h) */
     struct ek_cel_regex_kept *regexes; /* compiled by this evaluation (eval_regex.c) */
 };
@@ -57,12 +58,12 @@ struct ek_cel_val ek_cel_call_charged(struct ek_cel_eval *e, const struct ek_cel
                                       const struct ek_cel_val *args, uint32_t n);
 /* Charges for a call that an error among its arguments kept from happening. */
 void ek_cel_call_charge(struct ek_cel_eval *e, const struct ek_cel_call *call,
-                        const struct ek_cel_val *args, uint32_t n,
-                        const struct ek_cel_val *result);
+                        const struct ek_cel_val *args, uint32_t n, const struct ek_cel_val *result);
 
 /* Lists, maps, structs, folds. */
 struct ek_cel_val ek_cel_run_list(struct ek_cel_eval *e, const struct ek_cel_op *op);
 struct ek_cel_val ek_cel_run_map(struct ek_cel_eval *e, const struct ek_cel_op *op);
+struct ek_cel_val ek_cel_run_append(struct ek_cel_eval *e, const struct ek_cel_op *op);
 struct ek_cel_val ek_cel_run_struct(struct ek_cel_eval *e, const struct ek_cel_op *op);
 struct ek_cel_val ek_cel_run_fold(struct ek_cel_eval *e, const struct ek_cel_op *op);
 struct ek_cel_val ek_cel_run_bind(struct ek_cel_eval *e, const struct ek_cel_op *op);

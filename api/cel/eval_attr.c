@@ -88,6 +88,53 @@ static bool list_index(struct ek_cel_eval *e, const struct ek_cel_val *key, int6
     }
 }
 
+/* The elements of a JSON array, which are not of one size, by number. */
+struct ek_cel_json_items {
+    struct ek_cel_json_items *next;
+    const yyjson_val *array;
+    yyjson_val *at[];
+};
+
+/* Walking to an element below this one is as good as a table. */
+#define WALK_MAX 32u
+
+/* The table for an array, the one asked for last first; NULL without memory. */
+static const struct ek_cel_json_items *items_of(struct ek_cel_eval *e,
+                                                const struct ek_cel_val *list)
+{
+    struct ek_cel_json_items **at = &e->arrays, *items;
+    yyjson_arr_iter iter;
+
+    while (*at && (*at)->array != list->json)
+        at = &(*at)->next;
+    items = *at;
+    if (items) {
+        *at = items->next;
+    } else {
+        items = ek_cel_alloc(e, sizeof *items + list->n * sizeof(yyjson_val *));
+        if (!items)
+            return NULL;
+        items->array = list->json;
+        yyjson_arr_iter_init(list->json, &iter);
+        for (uint32_t i = 0; i < list->n; i++)
+            items->at[i] = yyjson_arr_iter_next(&iter);
+    }
+    items->next = e->arrays;
+    e->arrays = items;
+    return items;
+}
+
+static struct ek_cel_val item_at(struct ek_cel_eval *e, const struct ek_cel_val *list,
+                                 uint32_t index)
+{
+    const struct ek_cel_json_items *items;
+
+    if (list->form != EK_CEL_JSON || index < WALK_MAX || unsafe_yyjson_arr_is_flat(list->json) ||
+        !(items = items_of(e, list)))
+        return ek_cel_list_at(list, index);
+    return ek_cel_from_json(items->at[index]);
+}
+
 static enum found find_in_list(struct ek_cel_eval *e, const struct ek_cel_val *list,
                                const struct ek_cel_val *key, struct ek_cel_val *ret)
 {
@@ -97,7 +144,7 @@ static enum found find_in_list(struct ek_cel_eval *e, const struct ek_cel_val *l
         return FOUND_ERROR;
     if (index < 0 || index >= list->n)
         return FOUND_NOT;
-    *ret = ek_cel_list_at(list, (uint32_t)index);
+    *ret = item_at(e, list, (uint32_t)index);
     return FOUND;
 }
 
@@ -250,8 +297,8 @@ static enum found find_in_object(struct ek_cel_eval *e, const struct ek_cel_val 
 }
 
 /*
- * What is in an optional, as an attribute reads it: the reference takes the Go value out and makes a
- * CEL value of it again, in which optionals of optionals collapse, objects become maps and opaque
+ * What is in an optional, as an attribute reads it: the reference takes the Go value out and makes
+ * a CEL value of it again, in which optionals of optionals collapse, objects become maps and opaque
  * values are lost. An error that comes of it stays within the optional until it is asked for.
  */
 static struct ek_cel_val content(struct ek_cel_eval *e, const struct ek_cel_val *optional)

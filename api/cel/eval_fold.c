@@ -27,7 +27,7 @@ static void start(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
 }
 
 /* One step of a loop whose variables are set. False when the loop is over. */
-static bool step(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
+static bool any_step(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
 {
     struct ek_cel_val v;
 
@@ -41,11 +41,54 @@ static bool step(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
     return ek_cel_step(e);
 }
 
+/*
+ * The same for all and exists, whose accumulator is a bool or the first error: what its ops would
+ * cost is known. The condition costs 2 (@result, @not_strictly_false), with exists 3 (and !), the
+ * step's @result 1.
+ */
+static bool quantifier_step(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
+{
+    bool exists = fold->kind == EK_CEL_FOLD_EXISTS;
+    struct ek_cel_val *accu = &e->locals[fold->accu], v;
+
+    e->cost += exists ? 3 : 2;
+    if (accu->kind == EK_CEL_BOOL && accu->b == exists)
+        return false;
+    e->cost++;
+    v = ek_cel_run(e, fold->pred);
+    if (v.kind == EK_CEL_BOOL) {
+        if (v.b == exists || accu->kind == EK_CEL_BOOL)
+            *accu = v;
+    } else if (accu->kind == EK_CEL_BOOL) {
+        *accu = v.kind == EK_CEL_ERROR ? v : ek_cel_no_overload(e, NULL, NULL, 0);
+    }
+    return ek_cel_step(e);
+}
+
+static inline bool step(struct ek_cel_eval *e, const struct ek_cel_fold *fold)
+{
+    return fold->kind == EK_CEL_FOLD_ANY ? any_step(e, fold) : quantifier_step(e, fold);
+}
+
+static void loop_items(struct ek_cel_eval *e, const struct ek_cel_fold *fold,
+                       const struct ek_cel_val *range)
+{
+    for (uint32_t i = 0; i < range->n; i++) {
+        e->locals[fold->var] = range->items->v[i];
+        if (!step(e, fold))
+            return;
+    }
+}
+
 static void loop(struct ek_cel_eval *e, const struct ek_cel_fold *fold,
                  const struct ek_cel_val *range)
 {
     struct ek_cel_iter iter;
 
+    if (range->kind == EK_CEL_LIST && range->form == EK_CEL_NATIVE && !fold->pairs) {
+        loop_items(e, fold, range);
+        return;
+    }
     ek_cel_iter_init(&iter, range);
     while (ek_cel_iter_next(&iter)) {
         if (fold->pairs) {

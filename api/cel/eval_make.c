@@ -83,6 +83,19 @@ struct ek_cel_val ek_cel_run_list(struct ek_cel_eval *e, const struct ek_cel_op 
     return list;
 }
 
+struct ek_cel_val ek_cel_run_append(struct ek_cel_eval *e, const struct ek_cel_op *op)
+{
+    struct ek_cel_val list = ek_cel_run(e, op->a), item = ek_cel_run(e, op->b);
+
+    e->cost += LIST_COST + 1;
+    if (list.kind == EK_CEL_ERROR || item.kind == EK_CEL_ERROR)
+        return e->ended ? ek_cel_error(&e->final) : list.kind == EK_CEL_ERROR ? list : item;
+    e->position = op->position;
+    if (list.kind != EK_CEL_LIST)
+        return ek_cel_no_overload(e, NULL, NULL, 0);
+    return ek_cel_list_append(e, &list, &item) ? list : ek_cel_no_memory(e);
+}
+
 /* Removes a key that an absent optional value follows: rebuilds, for it is rare. */
 static bool drop_key(struct ek_cel_eval *e, struct ek_cel_val *map, const struct ek_cel_val *key)
 {

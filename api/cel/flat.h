@@ -54,9 +54,9 @@ enum ek_cel_code {
     EK_CEL_I_ADD,
     EK_CEL_I_SUB,
     EK_CEL_I_MUL,
-    EK_CEL_I_CALL1, /* a; c: the call */
-    EK_CEL_I_CALL2, /* a, b; c: the call; both are evaluated, whatever the first gave */
-    EK_CEL_I_CALLN, /* n operands from kids[a]; c: the call; stops at the first error */
+    EK_CEL_I_CALL1,   /* a; c: the call */
+    EK_CEL_I_CALL2,   /* a, b; c: the call; both are evaluated, whatever the first gave */
+    EK_CEL_I_CALLN,   /* n operands from kids[a]; c: the call; stops at the first error */
     EK_CEL_I_UNKNOWN, /* as I_CALLN of a function that does not exist */
     EK_CEL_I_IN_SET,  /* a; b: the set */
     EK_CEL_I_OPT_OR,  /* a.or(b) */
@@ -67,6 +67,7 @@ enum ek_cel_code {
     EK_CEL_I_STRUCT, /* n fields from kids[a]; b as above; c: names of type and fields */
     EK_CEL_I_FOLD,   /* a: the fold */
     EK_CEL_I_BIND,   /* a: a fold over nothing, as cel.bind makes */
+    EK_CEL_I_APPEND, /* a + [b], without making [b]; c: the call of _+_ */
 };
 
 struct ek_cel_op {
@@ -96,20 +97,20 @@ enum ek_cel_qual_kind {
 
 /* One step from a value into it: a field or an index. */
 struct ek_cel_qual {
-    uint8_t kind;      /* enum ek_cel_qual_kind */
-    bool optional;     /* a.?b, a[?b] */
-    bool test;         /* tells presence */
-    bool resolve;      /* op is an attribute: resolve it, don't evaluate it */
-    uint32_t next;     /* 1 + index of the next, 0 is the end */
+    uint8_t kind;  /* enum ek_cel_qual_kind */
+    bool optional; /* a.?b, a[?b] */
+    bool test;     /* tells presence */
+    bool resolve;  /* op is an attribute: resolve it, don't evaluate it */
+    uint32_t next; /* 1 + index of the next, 0 is the end */
     uint32_t op;
     struct ek_cel_val key;
     struct ek_cel_fault missing; /* the error when a constant key is not there */
 };
 
 struct ek_cel_call {
-    ek_cel_fn fn;        /* of the one overload that remained, or the singleton; NULL: look for it */
-    ek_cel_cost_fn cost; /* NULL is 1 */
-    const struct ek_cel_decl_overload *only;     /* whose types the arguments are held to, or NULL */
+    ek_cel_fn fn; /* of the one overload that remained, or the singleton; NULL: look for it */
+    ek_cel_cost_fn cost;                     /* NULL is 1 */
+    const struct ek_cel_decl_overload *only; /* whose types the arguments are held to, or NULL */
     const struct ek_cel_decl_function *function; /* NULL when fn is a singleton */
     const char *name;
     const struct ek_cel_regex *regex; /* the compiled argument 1, or NULL */
@@ -119,9 +120,18 @@ struct ek_cel_call {
     bool nonstrict;
 };
 
+/* Loops that are recognised and run without evaluating all of their ops. */
+enum ek_cel_fold_kind {
+    EK_CEL_FOLD_ANY,
+    EK_CEL_FOLD_ALL,    /* @result && pred, while it is not false */
+    EK_CEL_FOLD_EXISTS, /* @result || pred, while it is not true */
+};
+
 struct ek_cel_fold {
     uint32_t range, init, condition, step, result; /* ops */
     uint32_t var, var2, accu;                      /* locals */
+    uint32_t pred;                                 /* op of all and exists */
+    uint8_t kind;                                  /* enum ek_cel_fold_kind */
     bool pairs;                                    /* var2 is used */
     bool always;                                   /* condition is constantly true */
     bool constant_init;
@@ -130,7 +140,7 @@ struct ek_cel_fold {
 /* Constants for `in`: every form in which an element is found (cel-go, maybeOptimizeSetMembership).
  * An open hash table. */
 struct ek_cel_set {
-    uint32_t mask; /* slots less one */
+    uint32_t mask;                  /* slots less one */
     const struct ek_cel_val *slots; /* kind EK_CEL_ERROR is free */
 };
 

@@ -209,8 +209,7 @@ static void pack_structs(struct pack *pack, const struct ek_cel_planner *p,
     struct ek_cel_struct_names *structs = take(pack, p->structs.len * sizeof *structs);
 
     for (uint32_t i = 0; i < p->structs.len; i++) {
-        struct ek_cel_struct_names names =
-            ((const struct ek_cel_struct_names *)p->structs.data)[i];
+        struct ek_cel_struct_names names = ((const struct ek_cel_struct_names *)p->structs.data)[i];
         const char **fields = take(pack, names.n * sizeof *fields);
         for (uint32_t k = 0; k < names.n; k++) {
             const char *name = copy_text(pack, names.fields[k]);

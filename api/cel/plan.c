@@ -297,6 +297,31 @@ static void open_scopes(struct ek_cel_planner *p, const struct ek_cel_node *node
     plans->accu.fold = index;
 }
 
+/*
+ * The accumulator's first value is evaluated when it is first read, with other loops of this one's
+ * parts at work: its own loops get locals that those don't use.
+ */
+static bool plan_init(struct ek_cel_planner *p, const struct ek_cel_node *node,
+                      struct fold_plans *plans, struct ek_cel_fold *fold)
+{
+    uint32_t most = p->n_locals;
+
+    p->n_locals = p->next_local;
+    if (!ek_cel_plan_node(p, node->fold.init, &plans->init))
+        return false;
+    if (plans->init.kind == EK_CEL_PLAN_ATTR) {
+        plans->accu.paths = plans->init.attr->paths;
+        if (!ek_cel_plan_emit_attr(p, plans->init.attr, false, &fold->init))
+            return false;
+    } else if (!ek_cel_plan_emit(p, &plans->init, &fold->init)) {
+        return false;
+    }
+    p->next_local = p->n_locals;
+    if (most > p->n_locals)
+        p->n_locals = most;
+    return true;
+}
+
 static bool plan_range(struct ek_cel_planner *p, const struct ek_cel_node *node,
                        struct fold_plans *plans, struct ek_cel_fold *fold)
 {
@@ -307,6 +332,35 @@ static bool plan_range(struct ek_cel_planner *p, const struct ek_cel_node *node,
     plans->elements = ek_cel_paths_step(p, plans->range.attr->paths, NULL);
     /* a has() or a ternary's test are still marked; what is walked is marked by its elements */
     return ek_cel_plan_emit_attr(p, plans->range.attr, false, &fold->range);
+}
+
+static const struct ek_cel_op *op_at(const struct ek_cel_planner *p, uint32_t op)
+{
+    return &((const struct ek_cel_op *)p->ops.data)[op];
+}
+
+static bool is_accu(const struct ek_cel_planner *p, uint32_t op, const struct ek_cel_fold *fold)
+{
+    return op_at(p, op)->code == EK_CEL_I_ACCU && op_at(p, op)->a == fold->accu;
+}
+
+/* Recognises what the macros all and exists expand to. */
+static void classify(const struct ek_cel_planner *p, struct ek_cel_fold *fold)
+{
+    const struct ek_cel_op *condition = op_at(p, fold->condition), *step = op_at(p, fold->step);
+    const uint32_t *kids = p->kids.data;
+    bool all = step->code == EK_CEL_I_AND;
+
+    if ((!all && step->code != EK_CEL_I_OR) || step->n != 2 || !fold->constant_init ||
+        op_at(p, fold->init)->value.kind != EK_CEL_BOOL || condition->code != EK_CEL_I_NOT_FALSE ||
+        !is_accu(p, fold->result, fold) || !is_accu(p, kids[step->a], fold))
+        return;
+    if (!all && op_at(p, condition->a)->code != EK_CEL_I_NOT)
+        return;
+    if (!is_accu(p, all ? condition->a : op_at(p, condition->a)->a, fold))
+        return;
+    fold->pred = kids[step->a + 1];
+    fold->kind = all ? EK_CEL_FOLD_ALL : EK_CEL_FOLD_EXISTS;
 }
 
 bool ek_cel_plan_fold(struct ek_cel_planner *p, const struct ek_cel_node *node,
@@ -324,15 +378,8 @@ bool ek_cel_plan_fold(struct ek_cel_planner *p, const struct ek_cel_node *node,
     if (p->next_local > p->n_locals)
         p->n_locals = p->next_local;
     open_scopes(p, node, &plans, &fold, index);
-    if (!ek_cel_plan_node(p, node->fold.init, &plans.init))
+    if (!plan_init(p, node, &plans, &fold))
         return false;
-    if (plans.init.kind == EK_CEL_PLAN_ATTR) {
-        plans.accu.paths = plans.init.attr->paths;
-        if (!ek_cel_plan_emit_attr(p, plans.init.attr, false, &fold.init))
-            return false;
-    } else if (!ek_cel_plan_emit(p, &plans.init, &fold.init)) {
-        return false;
-    }
     if (!plan_range(p, node, &plans, &fold))
         return false;
     (node->fold.var2 ? &plans.var2 : &plans.var)->paths = plans.elements;
@@ -352,6 +399,7 @@ bool ek_cel_plan_fold(struct ek_cel_planner *p, const struct ek_cel_node *node,
     fold.pairs = node->fold.var2 != NULL;
     fold.always = is_true(&plans.condition);
     fold.constant_init = plans.init.kind == EK_CEL_PLAN_CONST;
+    classify(p, &fold);
     ((struct ek_cel_fold *)p->folds.data)[index] = fold;
     struct ek_cel_op op = {.position = node->position};
     op.code = is_empty_list(&plans.range) ? EK_CEL_I_BIND : EK_CEL_I_FOLD;

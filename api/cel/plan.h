@@ -4,7 +4,8 @@
  *
  * It follows cel-go's planner closely, because what that folds, fuses or evaluates early decides
  * what an expression costs: a node becomes a constant, an attribute that may still get qualifiers,
- * or an op. Everything lives in the compilation's arena until it is packed into the program's block.
+ * or an op. Everything lives in the compilation's arena until it is packed into the program's
+ * block.
  *
  * Source: cel-go 0.26, interpreter/planner.go, decorators.go (Optimize), attributes.go.
  */

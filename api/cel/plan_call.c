@@ -359,6 +359,29 @@ static bool emit_many(struct ek_cel_planner *p, const struct callee *c, struct e
     return op->a != UINT32_MAX && ek_cel_plan_op(p, op, ret);
 }
 
+/* accu + [item], as map and filter make it, needs no list of one item. */
+static bool is_append(const struct ek_cel_planner *p, const struct callee *c,
+                      const struct ek_cel_call *call)
+{
+    const struct ek_cel_plan *list = &c->args[1];
+
+    if (strcmp(c->name, EK_CEL_OP_ADD) != 0 || call->cost || list->kind != EK_CEL_PLAN_OP ||
+        c->args[0].kind != EK_CEL_PLAN_ATTR || c->args[0].attr->base != EK_CEL_BASE_ACCU)
+        return false;
+    const struct ek_cel_op *op = &((const struct ek_cel_op *)p->ops.data)[list->op];
+    return op->code == EK_CEL_I_LIST && op->n == 1 && !op->b;
+}
+
+static bool emit_append(struct ek_cel_planner *p, const struct callee *c, struct ek_cel_op *op,
+                        struct ek_cel_plan *ret)
+{
+    const struct ek_cel_op *list = &((const struct ek_cel_op *)p->ops.data)[c->args[1].op];
+
+    op->code = EK_CEL_I_APPEND;
+    op->b = ((const uint32_t *)p->kids.data)[list->a];
+    return ek_cel_plan_emit(p, &c->args[0], &op->a) && ek_cel_plan_op(p, op, ret);
+}
+
 static bool emit_two(struct ek_cel_planner *p, const struct callee *c, struct ek_cel_op *op,
                      struct ek_cel_plan *ret)
 {
@@ -410,6 +433,8 @@ static bool emit_call(struct ek_cel_planner *p, struct callee *c, struct ek_cel_
         return ek_cel_plan_emit(p, &c->args[0], &op.a) && ek_cel_plan_op(p, &op, ret);
     }
     if (is_binary(c, &call)) {
+        if (is_append(p, c, &call))
+            return emit_append(p, c, &op, ret);
         op.code = binary_code(c->name);
         return emit_two(p, c, &op, ret);
     }

@@ -149,6 +149,13 @@ static const struct {
     {"a bad computed number", "int('x' + '')",
      "eval: type conversion error from 'string' to 'int'"},
     {"types are values", "type(1) == int && type([]) == list", "true cost 2"},
+    {"a loop within what is bound",
+     "optional.of([1].exists_one(x, x == 2)).optMap(b, ['a'].map(y, b, 1))",
+     "optional.of([]) cost 15"},
+    {"loops within bindings within loops",
+     "[1, 2].map(x, optional.of([x].map(y, y + 1)).optMap(b, [3].map(z, [z].map(w, w + b[0] + "
+     "x)))).map(o, o.value())",
+     "[[[6]], [[8]]] cost 254"},
 };
 
 START_TEST(test_row)
