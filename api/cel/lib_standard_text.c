@@ -123,15 +123,20 @@ struct ek_cel_val ek_cel_op_none(struct ek_cel_eval *eval, const struct ek_cel_v
 
 /* ---- Containers ------------------------------------------------------------------------------ */
 
-static struct ek_cel_val in_list(const struct ek_cel_val *item, const struct ek_cel_val *list)
+static struct ek_cel_val in_list(struct ek_cel_eval *eval, const struct ek_cel_val *item,
+                                 const struct ek_cel_val *list)
 {
     uint64_t steps = EK_CEL_EQUAL_STEPS_MAX;
     struct ek_cel_iter iter;
 
     ek_cel_iter_init(&iter, list);
-    while (ek_cel_iter_next(&iter))
-        if (ek_cel_equal_within(item, &iter.value, &steps) == EK_CEL_EQUAL)
+    while (ek_cel_iter_next(&iter)) {
+        enum ek_cel_equality e = ek_cel_equal_within(item, &iter.value, &steps);
+        if (e == EK_CEL_EQUAL)
             return ek_cel_bool(true);
+        if (e == EK_CEL_EQ_LIMIT)
+            return ek_cel_fail(eval, "values are too large to compare");
+    }
     return ek_cel_bool(false);
 }
 
@@ -142,7 +147,7 @@ struct ek_cel_val ek_cel_op_in(struct ek_cel_eval *eval, const struct ek_cel_val
 
     (void)n;
     if (container->kind == EK_CEL_LIST)
-        return in_list(item, container);
+        return in_list(eval, item, container);
     if (container->kind != EK_CEL_MAP)
         return ek_cel_no_overload(eval, NULL, NULL, 0);
     if (item->kind == EK_CEL_BYTES && container->form == EK_CEL_NATIVE && container->n)
