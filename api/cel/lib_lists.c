@@ -236,6 +236,7 @@ static struct ek_cel_val sort_by(struct ek_cel_eval *eval, const struct ek_cel_v
 static struct ek_cel_val distinct(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                   uint32_t n)
 {
+    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
     uint32_t len = args[0].n;
 
     (void)n;
@@ -250,13 +251,13 @@ static struct ek_cel_val distinct(struct ek_cel_eval *eval, const struct ek_cel_
     uint32_t kept = 0;
     for (uint32_t i = 0; i < len; i++) {
         uint32_t j = 0;
-        while (j < kept && !ek_cel_equal(&v[i], &room->v[j]))
+        while (j < kept && !ek_cel_same(&v[i], &room->v[j], &steps))
             j++;
         if (j == kept)
             room->v[kept++] = v[i];
     }
     room->used = kept;
-    return ek_cel_list_of(room);
+    return steps ? ek_cel_list_of(room) : ek_cel_too_large(eval);
 }
 
 /*

@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cel-go's ext.Sets: lists as sets, elements compared by CEL's ==. */
-#include "api/cel/library.h"
+#include "api/cel/lists.h"
 
-static bool holds(const struct ek_cel_val *list, const struct ek_cel_val *item)
+static bool holds(const struct ek_cel_val *list, const struct ek_cel_val *item, uint64_t *steps)
 {
     struct ek_cel_iter iter;
 
     ek_cel_iter_init(&iter, list);
     while (ek_cel_iter_next(&iter))
-        if (ek_cel_equal(item, &iter.value))
+        if (ek_cel_same(item, &iter.value, steps))
             return true;
     return false;
 }
 
-static bool holds_all(const struct ek_cel_val *list, const struct ek_cel_val *items)
+static bool holds_all(const struct ek_cel_val *list, const struct ek_cel_val *items,
+                      uint64_t *steps)
 {
     struct ek_cel_iter iter;
 
     ek_cel_iter_init(&iter, items);
     while (ek_cel_iter_next(&iter))
-        if (!holds(list, &iter.value))
+        if (!holds(list, &iter.value, steps))
             return false;
     return true;
 }
 
-static bool holds_any(const struct ek_cel_val *list, const struct ek_cel_val *items)
+static bool holds_any(const struct ek_cel_val *list, const struct ek_cel_val *items,
+                      uint64_t *steps)
 {
     struct ek_cel_iter iter;
 
     ek_cel_iter_init(&iter, items);
     while (ek_cel_iter_next(&iter))
-        if (holds(list, &iter.value))
+        if (holds(list, &iter.value, steps))
             return true;
     return false;
 }
@@ -40,31 +42,45 @@ static uint64_t pairs(const struct ek_cel_val *args)
     return ek_cel_cost_size(&args[0]) * ek_cel_cost_size(&args[1]);
 }
 
+static struct ek_cel_val answer(struct ek_cel_eval *eval, bool b, uint64_t steps)
+{
+    return steps ? ek_cel_bool(b) : ek_cel_too_large(eval);
+}
+
 static struct ek_cel_val contains(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                   uint32_t n)
 {
+    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+
     (void)n;
     if (!ek_cel_work(eval, pairs(args)))
         return ek_cel_stopped(eval);
-    return ek_cel_bool(holds_all(&args[0], &args[1]));
+    bool b = holds_all(&args[0], &args[1], &steps);
+    return answer(eval, b, steps);
 }
 
 static struct ek_cel_val equivalent(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                     uint32_t n)
 {
+    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+
     (void)n;
     if (!ek_cel_work(eval, 2 * pairs(args)))
         return ek_cel_stopped(eval);
-    return ek_cel_bool(holds_all(&args[0], &args[1]) && holds_all(&args[1], &args[0]));
+    bool b = holds_all(&args[0], &args[1], &steps) && holds_all(&args[1], &args[0], &steps);
+    return answer(eval, b, steps);
 }
 
 static struct ek_cel_val intersects(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                     uint32_t n)
 {
+    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+
     (void)n;
     if (!ek_cel_work(eval, pairs(args)))
         return ek_cel_stopped(eval);
-    return ek_cel_bool(holds_any(&args[1], &args[0]));
+    bool b = holds_any(&args[1], &args[0], &steps);
+    return answer(eval, b, steps);
 }
 
 static uint64_t cost(const struct ek_cel_val *args, uint32_t n, const struct ek_cel_val *result)
