@@ -121,11 +121,11 @@ static struct ek_cel_val make_map(struct ek_cel_eval *e, const struct ek_cel_op 
     const uint32_t *kids = e->program->kids + op->a;
     struct ek_cel_val map = ek_cel_map_new(e, op->n);
 
-    for (uint32_t i = 0; i < op->n && map.kind == EK_CEL_MAP; i++) {
-        struct ek_cel_val key = ek_cel_run(e, kids[2 * i]), v;
+    for (uint32_t i = 0; i < op->n && map.kind == EK_CEL_MAP; i++, kids += 2) {
+        struct ek_cel_val key = ek_cel_run(e, kids[0]), v;
         if (key.kind == EK_CEL_ERROR)
             return key;
-        v = ek_cel_run(e, kids[2 * i + 1]);
+        v = ek_cel_run(e, kids[1]);
         if (v.kind == EK_CEL_ERROR)
             return v;
         int r = is_optional(e, op, i) ? unwrap(e, op, &key, &v) : 1;
@@ -193,7 +193,8 @@ static struct ek_cel_val make_struct(struct ek_cel_eval *e, const struct ek_cel_
 
     if (!object)
         return ek_cel_no_memory(e);
-    *object = (struct ek_cel_struct){.type = names->type};
+    object->type = names->type;
+    object->n = 0;
     for (uint32_t i = 0; i < op->n; i++) {
         struct ek_cel_val v = ek_cel_run(e, kids[i]);
         if (v.kind == EK_CEL_ERROR)

@@ -44,7 +44,7 @@ static const struct ek_cel_type *copy_type(struct pack *pack, const struct ek_ce
 
     made.name = copy_text(pack, type->name);
     if (type->n) {
-        const struct ek_cel_type **params = take(pack, type->n * sizeof *params);
+        const struct ek_cel_type **params = take(pack, type->n * sizeof(void *));
         for (uint32_t i = 0; i < type->n; i++) {
             const struct ek_cel_type *param = copy_type(pack, type->params[i]);
             if (params)
@@ -77,7 +77,7 @@ static void copy_list(struct pack *pack, struct ek_cel_val *list)
 static void copy_map(struct pack *pack, struct ek_cel_val *map)
 {
     const struct ek_cel_entries *from = map->entries;
-    struct ek_cel_entries *e = take(pack, sizeof *e + 2 * map->n * sizeof from->v[0]);
+    struct ek_cel_entries *e = take(pack, sizeof *e + (size_t)2 * map->n * sizeof from->v[0]);
 
     if (e)
         *e = (struct ek_cel_entries){.used = map->n};

@@ -192,8 +192,8 @@ static bool constant_map(struct ek_cel_planner *p, const struct ek_cel_node *nod
     uint32_t n = node->map.n;
     struct ek_cel_val map = ek_cel_map_new(&p->eval, n);
 
-    for (uint32_t i = 0; i < n && map.kind == EK_CEL_MAP; i++)
-        if (ek_cel_map_put(&p->eval, &map, &plans[2 * i].value, &plans[2 * i + 1].value, true) < 0)
+    for (uint32_t i = 0; i < n && map.kind == EK_CEL_MAP; i++, plans += 2)
+        if (ek_cel_map_put(&p->eval, &map, &plans[0].value, &plans[1].value, true) < 0)
             map = ek_cel_no_memory(&p->eval);
     return constant(p, node, map, ret);
 }
@@ -202,7 +202,7 @@ static bool constant_map(struct ek_cel_planner *p, const struct ek_cel_node *nod
 static bool has_bytes_key(const struct ek_cel_plan *plans, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (plans[2 * i].value.kind == EK_CEL_BYTES)
+        if (plans[(size_t)2 * i].value.kind == EK_CEL_BYTES)
             return true;
     return false;
 }
@@ -211,7 +211,7 @@ bool ek_cel_plan_map(struct ek_cel_planner *p, const struct ek_cel_node *node,
                      struct ek_cel_plan *ret)
 {
     uint32_t n = node->map.n;
-    struct ek_cel_plan *plans = ek_cel_plan_alloc(p, 2 * n * sizeof *plans);
+    struct ek_cel_plan *plans = ek_cel_plan_alloc(p, (size_t)2 * n * sizeof *plans);
     bool *flags = ek_cel_plan_alloc(p, n), optional = false;
     struct ek_cel_op op = {.code = EK_CEL_I_MAP, .position = node->position, .n = (uint16_t)n};
 
@@ -219,8 +219,8 @@ bool ek_cel_plan_map(struct ek_cel_planner *p, const struct ek_cel_node *node,
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const struct ek_cel_map_entry *entry = &node->map.entries[i];
-        if (!ek_cel_plan_node(p, entry->key, &plans[2 * i]) ||
-            !ek_cel_plan_node(p, entry->value, &plans[2 * i + 1]))
+        if (!ek_cel_plan_node(p, entry->key, &plans[(size_t)2 * i]) ||
+            !ek_cel_plan_node(p, entry->value, &plans[(size_t)2 * i + 1]))
             return false;
         flags[i] = entry->optional;
         optional |= entry->optional;
@@ -465,7 +465,7 @@ struct ek_cel_program *ek_cel_plan(struct ek_cel_env *env, const struct ek_cel_a
     p.rules = ek_cel_env_rules(env);
     p.eval = (struct ek_cel_eval){.arena = arena, .cost_limit = UINT64_MAX};
     p.n_slots = (uint32_t)ek_cel_env_slots(env);
-    p.roots = ek_cel_plan_alloc(&p, p.n_slots * sizeof *p.roots);
+    p.roots = ek_cel_plan_alloc(&p, p.n_slots * sizeof(void *));
     if (p.roots && ek_cel_plan_node(&p, ast->root, &root) && ek_cel_plan_emit(&p, &root, &op) &&
         ek_cel_plan_reads(&p, &reads)) {
         const char *text = result_type(&p, &type);
