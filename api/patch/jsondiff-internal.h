@@ -28,9 +28,9 @@ struct ek_diff_parts {
     struct ek_diff_part small[EK_DIFF_SMALL];
 };
 
-/* Lists the parts. false without memory. */
-bool ek_diff_parts_old(struct ek_diff_parts *ret, yyjson_val *container);
-bool ek_diff_parts_new(struct ek_diff_parts *ret, yyjson_mut_val *container);
+/* Lists the parts but for the first skip of them. false without memory. */
+bool ek_diff_parts_old(struct ek_diff_parts *ret, yyjson_val *container, size_t skip);
+bool ek_diff_parts_new(struct ek_diff_parts *ret, yyjson_mut_val *container, size_t skip);
 void ek_diff_parts_done(struct ek_diff_parts *parts);
 
 /* The member with a key, searched from *cursor on; SIZE_MAX when there is none. The cursor is left
@@ -39,6 +39,9 @@ size_t ek_diff_find(const struct ek_diff_parts *parts, struct ek_str key, size_t
 
 /* True when two members have one key. */
 bool ek_diff_has_twins(const struct ek_diff_parts *parts);
+
+/* True when two strings are equal. */
+bool ek_diff_same_text(yyjson_val *a, yyjson_mut_val *b);
 
 /* Equality with a depth so far; *ret_rc is set to an error where there was one. */
 bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc);

@@ -35,10 +35,10 @@ struct diff {
     int rc;
 };
 
-static size_t compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth);
+static void compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth);
 
-/* Roughly how many octets of JSON a value takes. */
-static size_t weigh(yyjson_mut_val *value, size_t depth)
+/* Roughly how many octets of JSON a value takes; something above enough when it takes more. */
+static size_t weigh(yyjson_mut_val *value, size_t enough, size_t depth)
 {
     size_t i, max, size = 2;
     yyjson_mut_val *key, *val;
@@ -49,11 +49,15 @@ static size_t weigh(yyjson_mut_val *value, size_t depth)
         return 4;
     yyjson_mut_arr_foreach(yyjson_mut_is_arr(value) ? value : NULL, i, max, val)
     {
-        size += 1 + weigh(val, depth + 1);
+        if (size > enough)
+            return size;
+        size += 1 + weigh(val, enough - size, depth + 1);
     }
     yyjson_mut_obj_foreach(yyjson_mut_is_obj(value) ? value : NULL, i, max, key, val)
     {
-        size += 4 + unsafe_yyjson_get_len(key) + weigh(val, depth + 1);
+        if (size > enough)
+            return size;
+        size += 4 + unsafe_yyjson_get_len(key) + weigh(val, enough - size, depth + 1);
     }
     return size;
 }
@@ -79,7 +83,7 @@ static bool reserve(struct diff *d)
 }
 
 /* Notes an operation at the current path. */
-static void emit(struct diff *d, enum op op, yyjson_mut_val *value, size_t value_size)
+static void emit(struct diff *d, enum op op, yyjson_mut_val *value, size_t depth)
 {
     size_t start = d->paths.len;
 
@@ -88,7 +92,7 @@ static void emit(struct diff *d, enum op op, yyjson_mut_val *value, size_t value
     if (ek_buf_append(&d->paths, ek_buf_str(&d->path), d->path.len))
         d->rc = EK_E_NOMEM;
     d->ops[d->n_ops++] = (struct operation){op, start, d->path.len, value};
-    d->size += OP_SIZE + d->path.len + value_size;
+    d->size += OP_SIZE + d->path.len + (value ? weigh(value, SIZE_MAX, depth) : 0);
 }
 
 static void cut_path(struct diff *d, size_t len)
@@ -117,56 +121,115 @@ static size_t go_to_item(struct diff *d, size_t index)
     return len;
 }
 
-/* The members that only the old side has are removed, the others compared or added. Returns the
- * size of the new side. */
-static size_t compare_members(struct diff *d, const struct ek_diff_parts *old,
-                              const struct ek_diff_parts *new, size_t depth)
-{
-    size_t cursor = 0, size = 2, n_shared = 0;
+/* How far the patch was when a comparison began. */
+struct mark {
+    size_t n_ops, paths_len, size;
+};
 
-    for (size_t i = 0; !d->rc && i < new->n; i++) {
-        const struct ek_diff_part *part = &new->all[i];
-        size_t at = ek_diff_find(old, part->key, &cursor), value_size;
-        size_t len = go_down(d, part->key);
+static struct mark mark(const struct diff *d)
+{
+    return (struct mark){d->n_ops, d->paths.len, d->size};
+}
+
+/* Forgets what was noted since, and replaces the value as a whole. */
+static void replace_since(struct diff *d, struct mark since, yyjson_mut_val *new, size_t depth)
+{
+    d->n_ops = since.n_ops;
+    d->paths.len = since.paths_len;
+    d->size = since.size;
+    emit(d, OP_REPLACE, new, depth);
+}
+
+/* Compares a member that both sides have. */
+static void compare_member(struct diff *d, struct ek_str key, yyjson_val *old, yyjson_mut_val *new,
+                           size_t depth)
+{
+    size_t len = go_down(d, key);
+
+    compare(d, old, new, depth + 1);
+    cut_path(d, len);
+}
+
+/* Members in no common order: those that only the old side has are removed, those that only the new
+ * one has are added. */
+static void compare_members(struct diff *d, const struct ek_diff_parts *olds,
+                            const struct ek_diff_parts *news, size_t depth)
+{
+    size_t cursor = 0, n_shared = 0;
+
+    for (size_t i = 0; !d->rc && i < news->n; i++) {
+        const struct ek_diff_part *part = &news->all[i];
+        size_t at = ek_diff_find(olds, part->key, &cursor);
         if (at != SIZE_MAX) {
             n_shared++;
-            value_size = compare(d, old->all[at].value, part->value, depth + 1);
+            compare_member(d, part->key, olds->all[at].value, part->value, depth);
         } else {
-            value_size = weigh(part->value, depth + 1);
-            emit(d, OP_ADD, part->value, value_size);
+            size_t len = go_down(d, part->key);
+            emit(d, OP_ADD, part->value, depth + 1);
+            cut_path(d, len);
         }
-        cut_path(d, len);
-        size += 4 + part->key.len + value_size;
     }
     cursor = 0;
-    for (size_t i = 0; n_shared < old->n && !d->rc && i < old->n; i++) {
-        if (ek_diff_find(new, old->all[i].key, &cursor) != SIZE_MAX)
+    for (size_t i = 0; n_shared < olds->n && !d->rc && i < olds->n; i++) {
+        if (ek_diff_find(news, olds->all[i].key, &cursor) != SIZE_MAX)
             continue;
-        size_t len = go_down(d, old->all[i].key);
+        size_t len = go_down(d, olds->all[i].key);
         emit(d, OP_REMOVE, NULL, 0);
         cut_path(d, len);
     }
-    return size;
 }
 
-static size_t compare_objects(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
+static void compare_rest(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t skip,
+                         size_t depth)
 {
     struct ek_diff_parts olds, news;
-    bool listed_old = ek_diff_parts_old(&olds, old), listed_new = ek_diff_parts_new(&news, new);
-    size_t size = 0;
+    bool listed_old = ek_diff_parts_old(&olds, old, skip);
+    bool listed_new = ek_diff_parts_new(&news, new, skip);
 
-    if (!listed_old || !listed_new) {
+    if (!listed_old || !listed_new)
         d->rc = EK_E_NOMEM;
-    } else if (ek_diff_has_twins(&olds) || ek_diff_has_twins(&news)) {
-        size = weigh(new, depth); /* no path tells twins apart */
-        if (!ek_diff_equal(old, new, depth, &d->rc))
-            emit(d, OP_REPLACE, new, size);
-    } else {
-        size = compare_members(d, &olds, &news, depth);
-    }
+    else
+        compare_members(d, &olds, &news, depth);
     ek_diff_parts_done(&olds);
     ek_diff_parts_done(&news);
-    return size;
+}
+
+/* True when one side holds a name twice: no path tells such members apart. */
+static bool has_twins(struct diff *d, yyjson_val *old, yyjson_mut_val *new)
+{
+    struct ek_diff_parts olds, news;
+    bool listed_old = ek_diff_parts_old(&olds, old, 0);
+    bool listed_new = ek_diff_parts_new(&news, new, 0);
+    bool twins = listed_old && listed_new;
+
+    if (!twins)
+        d->rc = EK_E_NOMEM;
+    twins = twins && (ek_diff_has_twins(&olds) || ek_diff_has_twins(&news));
+    ek_diff_parts_done(&olds);
+    ek_diff_parts_done(&news);
+    return twins;
+}
+
+/* Members mostly come in the same order: as long as they do, nothing is searched. */
+static void compare_objects(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
+{
+    struct mark start = mark(d);
+    yyjson_val *key = unsafe_yyjson_get_first(old);
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(new);
+    size_t n = unsafe_yyjson_get_len(old), k = unsafe_yyjson_get_len(new), i;
+
+    for (i = 0; !d->rc && i < n && i < k; i++) {
+        yyjson_mut_val *other = yyjson_mut_obj_iter_next(&iter);
+        if (!ek_diff_same_text(key, other))
+            break;
+        compare_member(d, (struct ek_str){key->uni.str, unsafe_yyjson_get_len(key)}, key + 1,
+                       other->next, depth);
+        key = unsafe_yyjson_get_next(key + 1);
+    }
+    if (!d->rc && (i < n || i < k))
+        compare_rest(d, old, new, i, depth);
+    if (!d->rc && d->size != start.size && has_twins(d, old, new))
+        replace_since(d, start, new, depth);
 }
 
 /* Items that go together in no way but by their order: compared in pairs, the rest removed or
@@ -188,7 +251,7 @@ static void compare_in_order(struct diff *d, const struct ek_diff_run *run, size
     }
     for (size_t i = n_pairs; !d->rc && i < run->n_new; i++) {
         size_t len = go_to_item(d, (*at)++);
-        emit(d, OP_ADD, run->new[i].value, weigh(run->new[i].value, depth + 1));
+        emit(d, OP_ADD, run->new[i].value, depth + 1);
         cut_path(d, len);
     }
 }
@@ -257,10 +320,11 @@ static struct ek_diff_run trim(struct diff *d, const struct ek_diff_parts *olds,
                                 news->n - start - end};
 }
 
-static size_t compare_arrays(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
+static void compare_arrays(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
 {
     struct ek_diff_parts olds, news;
-    bool listed_old = ek_diff_parts_old(&olds, old), listed_new = ek_diff_parts_new(&news, new);
+    bool listed_old = ek_diff_parts_old(&olds, old, 0);
+    bool listed_new = ek_diff_parts_new(&news, new, 0);
     size_t at = 0;
 
     if (!listed_old || !listed_new) {
@@ -275,46 +339,37 @@ static size_t compare_arrays(struct diff *d, yyjson_val *old, yyjson_mut_val *ne
     }
     ek_diff_parts_done(&olds);
     ek_diff_parts_done(&news);
-    return weigh(new, depth);
 }
 
-/* How far the patch was when a comparison began. */
-struct mark {
-    size_t n_ops, paths_len, size;
-};
-
-/* Forgets what was noted since, and replaces the value as a whole, if that is shorter. */
-static void shorten(struct diff *d, struct mark since, yyjson_mut_val *new, size_t new_size)
+/* Replaces the value as a whole, if that is shorter than what was noted since. */
+static void shorten(struct diff *d, struct mark since, yyjson_mut_val *new, size_t depth)
 {
-    if (d->rc || d->size == since.size || d->size - since.size <= OP_SIZE + d->path.len + new_size)
-        return;
-    d->n_ops = since.n_ops;
-    d->paths.len = since.paths_len;
-    d->size = since.size;
-    emit(d, OP_REPLACE, new, new_size);
+    size_t noted = d->size - since.size, around = OP_SIZE + d->path.len;
+
+    if (!d->rc && noted > around && weigh(new, noted - around, depth) < noted - around)
+        replace_since(d, since, new, depth);
 }
 
-/* Notes what makes new out of old, and returns the size of new. */
-static size_t compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
+/* Notes what makes new out of old. */
+static void compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
 {
     yyjson_type type = unsafe_yyjson_get_type(new);
-    struct mark start = {d->n_ops, d->paths.len, d->size};
-    size_t size;
+    struct mark start = mark(d);
 
     if (type != unsafe_yyjson_get_type(old) || !unsafe_yyjson_is_ctn(new)) {
-        size = weigh(new, depth);
         if (!ek_diff_equal(old, new, depth, &d->rc))
-            emit(d, OP_REPLACE, new, size);
-        return size;
+            emit(d, OP_REPLACE, new, depth);
+        return;
     }
     if (depth >= EK_JSON_DEPTH_MAX) {
         d->rc = EK_E_LIMIT;
-        return 0;
+        return;
     }
-    size = type == YYJSON_TYPE_OBJ ? compare_objects(d, old, new, depth)
-                                   : compare_arrays(d, old, new, depth);
-    shorten(d, start, new, size);
-    return size;
+    if (type == YYJSON_TYPE_OBJ)
+        compare_objects(d, old, new, depth);
+    else
+        compare_arrays(d, old, new, depth);
+    shorten(d, start, new, depth);
 }
 
 static bool add_operation(const struct diff *d, const struct operation *o, yyjson_mut_doc *doc,

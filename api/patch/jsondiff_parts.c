@@ -37,41 +37,47 @@ static void sort(struct ek_diff_parts *parts, bool members)
         qsort(parts->all, parts->n, sizeof *parts->all, by_key);
 }
 
-bool ek_diff_parts_old(struct ek_diff_parts *ret, yyjson_val *container)
+bool ek_diff_parts_old(struct ek_diff_parts *ret, yyjson_val *container, size_t skip)
 {
     bool members = yyjson_is_obj(container);
     size_t i, max;
     yyjson_val *key, *val;
 
-    if (!reserve(ret, unsafe_yyjson_get_len(container)))
+    if (!reserve(ret, unsafe_yyjson_get_len(container) - skip))
         return false;
     yyjson_obj_foreach(members ? container : NULL, i, max, key, val)
     {
-        ret->all[i] = (struct ek_diff_part){{key->uni.str, unsafe_yyjson_get_len(key)}, val};
+        if (i >= skip)
+            ret->all[i - skip] =
+                (struct ek_diff_part){{key->uni.str, unsafe_yyjson_get_len(key)}, val};
     }
     yyjson_arr_foreach(members ? NULL : container, i, max, val)
     {
-        ret->all[i] = (struct ek_diff_part){{NULL, 0}, val};
+        if (i >= skip)
+            ret->all[i - skip] = (struct ek_diff_part){{NULL, 0}, val};
     }
     sort(ret, members);
     return true;
 }
 
-bool ek_diff_parts_new(struct ek_diff_parts *ret, yyjson_mut_val *container)
+bool ek_diff_parts_new(struct ek_diff_parts *ret, yyjson_mut_val *container, size_t skip)
 {
     bool members = yyjson_mut_is_obj(container);
     size_t i, max;
     yyjson_mut_val *key, *val;
 
-    if (!reserve(ret, unsafe_yyjson_get_len(container)))
+    if (!reserve(ret, unsafe_yyjson_get_len(container) - skip))
         return false;
     yyjson_mut_obj_foreach(members ? container : NULL, i, max, key, val)
     {
-        ret->all[i] = (struct ek_diff_part){{key->uni.str, unsafe_yyjson_get_len(key)}, val};
+        if (i >= skip)
+            ret->all[i - skip] =
+                (struct ek_diff_part){{key->uni.str, unsafe_yyjson_get_len(key)}, val};
     }
     yyjson_mut_arr_foreach(members ? NULL : container, i, max, val)
     {
-        ret->all[i] = (struct ek_diff_part){{NULL, 0}, val};
+        if (i >= skip)
+            ret->all[i - skip] = (struct ek_diff_part){{NULL, 0}, val};
     }
     sort(ret, members);
     return true;
@@ -146,29 +152,13 @@ static bool equal_items(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret
     return true;
 }
 
-/* Objects that hold a name twice are equal when they are so member by member. */
-static bool equal_in_order(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
-{
-    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(b);
-    size_t i, max;
-    yyjson_val *key, *val;
-
-    yyjson_obj_foreach(a, i, max, key, val)
-    {
-        yyjson_mut_val *other = yyjson_mut_obj_iter_next(&iter);
-        if (!ek_str_eq((struct ek_str){key->uni.str, unsafe_yyjson_get_len(key)},
-                       (struct ek_str){other->uni.str, unsafe_yyjson_get_len(other)}) ||
-            !ek_diff_equal(val, other->next, depth + 1, ret_rc))
-            return false;
-    }
-    return true;
-}
-
-static bool equal_members(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+/* Compares the members from the skip-th on, in any order. Names are not held twice. */
+static bool equal_rest(yyjson_val *a, yyjson_mut_val *b, size_t skip, size_t depth, int *ret_rc)
 {
     struct ek_diff_parts old, new;
     size_t cursor = 0;
-    bool listed_old = ek_diff_parts_old(&old, a), listed_new = ek_diff_parts_new(&new, b);
+    bool listed_old = ek_diff_parts_old(&old, a, skip);
+    bool listed_new = ek_diff_parts_new(&new, b, skip);
     bool equal = listed_old && listed_new;
 
     if (!equal)
@@ -178,11 +168,34 @@ static bool equal_members(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *r
         equal =
             at != SIZE_MAX && ek_diff_equal(old.all[at].value, new.all[i].value, depth + 1, ret_rc);
     }
-    if (equal && ek_diff_has_twins(&new)) /* then old may have others */
-        equal = equal_in_order(a, b, depth, ret_rc);
+    equal = equal && !ek_diff_has_twins(&new);
     ek_diff_parts_done(&old);
     ek_diff_parts_done(&new);
     return equal;
+}
+
+bool ek_diff_same_text(yyjson_val *a, yyjson_mut_val *b)
+{
+    return ek_str_eq((struct ek_str){a->uni.str, unsafe_yyjson_get_len(a)},
+                     (struct ek_str){b->uni.str, unsafe_yyjson_get_len(b)});
+}
+
+/* Members mostly come in the same order: as long as they do, nothing is searched. */
+static bool equal_members(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+{
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(b);
+    size_t i, max;
+    yyjson_val *key, *val;
+
+    yyjson_obj_foreach(a, i, max, key, val)
+    {
+        yyjson_mut_val *other = yyjson_mut_obj_iter_next(&iter);
+        if (!ek_diff_same_text(key, other))
+            return equal_rest(a, b, i, depth, ret_rc);
+        if (!ek_diff_equal(val, other->next, depth + 1, ret_rc))
+            return false;
+    }
+    return true;
 }
 
 bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
@@ -198,8 +211,7 @@ bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
         return equal_numbers(a, b);
     case YYJSON_TYPE_STR:
     case YYJSON_TYPE_RAW:
-        return ek_str_eq((struct ek_str){a->uni.str, unsafe_yyjson_get_len(a)},
-                         (struct ek_str){b->uni.str, unsafe_yyjson_get_len(b)});
+        return ek_diff_same_text(a, b);
     case YYJSON_TYPE_ARR:
     case YYJSON_TYPE_OBJ:
         break;

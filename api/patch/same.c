@@ -111,9 +111,9 @@ bool ek_quoting_breaks(struct ek_str s, struct ek_buf *why)
     EK_AUTO(ek_buf) quoted;
     char bad = '\0';
 
+    ek_buf_init(&quoted, EK_JSONPATCH_TEXT_MAX);
     if (is_plain(s))
         return false;
-    ek_buf_init(&quoted, EK_JSONPATCH_TEXT_MAX);
     ek_quote_inner(&quoted, s);
     for (size_t i = 0; !bad && i + 1 < quoted.len; i++) {
         if (quoted.data[i] != '\\')

@@ -72,6 +72,21 @@ static bool add_object_fields(yyjson_mut_doc *doc, yyjson_mut_val *schema)
            put_property(doc, properties, "metadata", "$ref", META_REF);
 }
 
+/* An embedded resource must say what it is. */
+static bool require_kind(yyjson_mut_doc *doc, yyjson_mut_val *schema)
+{
+    yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
+
+    if (!yyjson_mut_is_arr(required)) {
+        yyjson_mut_obj_remove_key(schema, "required");
+        required = yyjson_mut_arr(doc);
+        if (!yyjson_mut_obj_add_val(doc, schema, "required", required))
+            return false;
+    }
+    return yyjson_mut_arr_add_str(doc, required, "kind") &&
+           yyjson_mut_arr_add_str(doc, required, "apiVersion");
+}
+
 /* Finds the embedded resources in a schema and declares their fields. */
 static bool complete(yyjson_mut_doc *doc, yyjson_mut_val *schema, size_t depth)
 {
@@ -91,7 +106,7 @@ static bool complete(yyjson_mut_doc *doc, yyjson_mut_val *schema, size_t depth)
         return false;
     bool embedded =
         yyjson_mut_is_true(yyjson_mut_obj_get(schema, "x-kubernetes-embedded-resource"));
-    return !embedded || add_object_fields(doc, schema);
+    return !embedded || (add_object_fields(doc, schema) && require_kind(doc, schema));
 }
 
 static yyjson_val *find_version(yyjson_val *crd, const char *version)

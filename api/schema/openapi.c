@@ -372,6 +372,10 @@ static int read_type(struct conversion *c, const struct spec *spec, struct place
         type->flags |= EK_SCHEMA_EMBEDDED;
     if (is_true(spec->int_or_string) || is_str(spec->format, "int-or-string"))
         type->flags |= EK_SCHEMA_INT_OR_STRING;
+    if (is_str(spec->format, "int32"))
+        type->flags |= EK_SCHEMA_INT32;
+    if (is_str(spec->format, "byte"))
+        type->flags |= EK_SCHEMA_BYTES;
     return read_forms(c, spec, place, type);
 }
 
