@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The admission webhook: what API servers ask before they store an object. It carries out mutating
+ * policies (reconcilers/mutation/engine.h); which there are and where requests come from is
+ * decided elsewhere, on the control loop, and handed over as snapshots.
+ *
+ *   /mutate, /mutate/<name>   POST of an AdmissionReview; its policies are those of the snapshot's
+ *                             set of that name
+ *
+ * Answers: 200 with an AdmissionReview, also for denials; 400 for what is no review; 404 for a name
+ * without a set, 413 for a body that no API server sends; 503 before the first snapshot, 504 when
+ * the time that the API server gives (?timeout=10s) is over. The API server applies the
+ * registration's failurePolicy to all but the first. A request that the engine could not finish is
+ * denied with code 500, unless all policies that match it ignore failures.
+ *
+ * Model: N serving threads, each with a loop, a listening socket on the same port (SO_REUSEPORT)
+ * and a memory of its own for access reviews. A thread takes a reference to the newest snapshot for
+ * each request and evaluates without any lock; what only the API server knows is asked for on the
+ * control loop, and the evaluation begins anew when the answers are there.
+ *
+ * Start and stop follow controller-runtime's webhooks (ecosystem sheet, section 1): manager group
+ * WEBHOOKS, port 9443, requests under way are finished when stopping. Every replica serves.
+ *
+ * Threading: all functions are for the control loop's thread.
+ */
+#ifndef CONTROLLER_WEBHOOK_H
+#define CONTROLLER_WEBHOOK_H
+
+#include "controller/log.h"
+#include "controller/manager.h"
+#include "controller/metrics_auth.h"
+#include "controller/standard_metrics.h"
+#include "controller/tls.h"
+#include "controller/webhook_snapshot.h"
+
+#define EK_WEBHOOK_THREADS_MAX 64
+
+struct ek_webhook;
+
+/* What is pointed to is borrowed and must outlive the webhook. */
+struct ek_webhook_config {
+    uv_loop_t *loop;                  /* the control loop */
+    const char *bind_address;         /* ":9443"; "0": no webhook. Copied */
+    unsigned threads;                 /* 0 means one per core, at most 4 */
+    struct ek_tls_identity *identity; /* NULL: plain HTTP, for tests */
+    struct ek_reviewer reviewer;      /* asks the API server; send NULL: nothing can be asked */
+    int64_t grace_ms;                 /* for requests under way when stopping; 0 means 25 s, below
+                                         the manager's 30 */
+    struct ek_metrics *metrics;       /* may be NULL */
+    struct ek_standard_metrics *standard; /* registered in metrics; NULL with it */
+    struct ek_log *log;                   /* may be NULL */
+    /* Told of each request that the engine finished, on a serving thread, many at once; everything
+     * is borrowed. May be NULL. */
+    void (*judged)(void *ctx, const struct ek_admission_request *request,
+                   const struct ek_mutation_outcome *outcome);
+    void *ctx;
+};
+
+struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config);
+
+/* Makes snapshot the one that requests are judged by from now on. Takes the reference. Before the
+ * start, too. */
+void ek_webhook_publish(struct ek_webhook *webhook, struct ek_webhook_snapshot *snapshot);
+
+/* The runnable (group WEBHOOKS) that starts and stops it. */
+void ek_webhook_runnable(struct ek_webhook *webhook, struct ek_runnable *ret_runnable);
+
+/* Where it listens, "[::]:9443"; "" when it does not. Borrowed. */
+const char *ek_webhook_address(const struct ek_webhook *webhook);
+
+/* For /readyz: 0 when requests can be answered, else EK_E_TIMEOUT saying what is missing. A webhook
+ * that is off is ready. ctx is the webhook. */
+int ek_webhook_check_ready(void *ctx, struct ek_err *err);
+
+/* Releases it after its runnable has stopped, or if it was never started. NULL is fine. */
+void ek_webhook_free(struct ek_webhook *webhook);
+
+#endif
