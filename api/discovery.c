@@ -13,7 +13,7 @@
 
 struct ek_discovery {
     struct ek_arena *names;
-    struct ek_gvr *entries;
+    struct ek_discovery_entry *entries;
     size_t n, cap;
 };
 
@@ -54,8 +54,8 @@ static int add(struct ek_discovery *set, const char *group, const char *version,
         set->cap = set->cap ? set->cap * 2 : 256;
         set->entries = ek_xrealloc(set->entries, set->cap, sizeof *set->entries);
     }
-    set->entries[set->n++] =
-        (struct ek_gvr){.group = group, .version = version, .resource = resource, .stale = stale};
+    set->entries[set->n++] = (struct ek_discovery_entry){
+        .group = group, .version = version, .resource = resource, .stale = stale};
     return 0;
 }
 
@@ -202,7 +202,7 @@ int ek_discovery_legacy_paths(yyjson_val *document, void (*fn)(void *ctx, const 
 
 static int compare(const void *a, const void *b)
 {
-    const struct ek_gvr *x = a, *y = b;
+    const struct ek_discovery_entry *x = a, *y = b;
     int c = strcmp(x->group, y->group);
     if (!c)
         c = strcmp(x->version, y->version);
@@ -213,7 +213,7 @@ int ek_discovery_add_from(struct ek_discovery *set, const struct ek_discovery *f
                           struct ek_err *err)
 {
     for (size_t i = 0; i < from->n; i++) {
-        const struct ek_gvr *e = &from->entries[i];
+        const struct ek_discovery_entry *e = &from->entries[i];
         if ((*e->group == '\0') != core)
             continue;
         int rc = add(set, keep(set, e->group), keep(set, e->version),
@@ -236,7 +236,7 @@ void ek_discovery_seal(struct ek_discovery *set)
     set->n = kept;
 }
 
-const struct ek_gvr *ek_discovery_entries(const struct ek_discovery *set, size_t *ret_n)
+const struct ek_discovery_entry *ek_discovery_entries(const struct ek_discovery *set, size_t *ret_n)
 {
     *ret_n = set->n;
     return set->entries;
@@ -245,7 +245,7 @@ const struct ek_gvr *ek_discovery_entries(const struct ek_discovery *set, size_t
 bool ek_discovery_has(const struct ek_discovery *set, const char *group, const char *version,
                       const char *resource)
 {
-    struct ek_gvr key = {.group = group, .version = version, .resource = resource};
+    struct ek_discovery_entry key = {.group = group, .version = version, .resource = resource};
     return set->n && bsearch(&key, set->entries, set->n, sizeof key, compare) != NULL;
 }
 
@@ -255,7 +255,7 @@ bool ek_discovery_has_group_version(const struct ek_discovery *set, const char *
     size_t lo = 0, hi = set->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        const struct ek_gvr *e = &set->entries[mid];
+        const struct ek_discovery_entry *e = &set->entries[mid];
         int c = strcmp(e->group, group);
         c = c ? c : strcmp(e->version, version);
         if (c == 0)

@@ -30,7 +30,7 @@ enum ek_discovery_form {
 };
 
 /* One served resource (or subresource, "pods/status"). Strings are owned by the set. */
-struct ek_gvr {
+struct ek_discovery_entry {
     const char *group;    /* "" for core */
     const char *version;  /* "v1" */
     const char *resource; /* "deployments", "deployments/scale" */
@@ -69,7 +69,8 @@ int ek_discovery_add_from(struct ek_discovery *set, const struct ek_discovery *f
 void ek_discovery_seal(struct ek_discovery *set);
 
 /* The entries in order of group, version, resource; *ret_n of them, borrowed. */
-const struct ek_gvr *ek_discovery_entries(const struct ek_discovery *set, size_t *ret_n);
+const struct ek_discovery_entry *ek_discovery_entries(const struct ek_discovery *set,
+                                                      size_t *ret_n);
 
 /* True when group/version/resource is served. */
 bool ek_discovery_has(const struct ek_discovery *set, const char *group, const char *version,

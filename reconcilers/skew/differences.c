@@ -11,7 +11,7 @@
 /* Peers that serve exactly the same: compared as one. */
 struct class
 {
-    const struct ek_gvr *entries;
+    const struct ek_discovery_entry *entries;
     size_t n;
     const struct ek_discovery *set;
     size_t *peers; /* indexes into facts->peers, ascending */
@@ -58,7 +58,8 @@ void ek_some_peers_add__(struct ek_some_peers *some, const char *name)
         some->names[some->n_names++] = name;
 }
 
-static bool same_entries(const struct class *class, const struct ek_gvr *entries, size_t n)
+static bool same_entries(const struct class *class, const struct ek_discovery_entry *entries,
+                         size_t n)
 {
     if (class->n != n)
         return false;
@@ -73,7 +74,7 @@ static bool same_entries(const struct class *class, const struct ek_gvr *entries
 static void classify(struct compare *c, size_t peer, const struct ek_discovery *set)
 {
     size_t n, k = 0;
-    const struct ek_gvr *entries = ek_discovery_entries(set, &n);
+    const struct ek_discovery_entry *entries = ek_discovery_entries(set, &n);
     while (k < c->n_classes && !same_entries(&c->classes[k], entries, n))
         k++;
     if (k == c->n_classes) {
@@ -102,16 +103,16 @@ static void classify_all(struct compare *c)
     }
 }
 
-static int cmp_group_version(const struct ek_gvr *a, const struct ek_gvr *b)
+static int cmp_group_version(const struct ek_discovery_entry *a, const struct ek_discovery_entry *b)
 {
     int r = strcmp(a->group, b->group);
     return r ? r : strcmp(a->version, b->version);
 }
 
 /* The next group version that any class has; every class's at..end is set to its part of it. */
-static const struct ek_gvr *next_group_version(struct compare *c)
+static const struct ek_discovery_entry *next_group_version(struct compare *c)
 {
-    const struct ek_gvr *first = NULL;
+    const struct ek_discovery_entry *first = NULL;
     for (size_t k = 0; k < c->n_classes; k++) {
         struct class *class = &c->classes[k];
         class->at = class->end;
@@ -153,7 +154,8 @@ static const char *next_resource(struct compare *c)
 }
 
 /* True when a subresource is missing only because its resource is. */
-static bool parent_missing(const struct class *class, const struct ek_gvr *gv, const char *resource)
+static bool parent_missing(const struct class *class, const struct ek_discovery_entry *gv,
+                           const char *resource)
 {
     char parent[256];
     const char *slash = strchr(resource, '/');
@@ -197,7 +199,8 @@ static void name_peers(const struct compare *c, const bool *which, struct ek_som
 }
 
 /* Notes one difference: the classes in has serve it, those in lacks don't. */
-static struct ek_discovery_difference *add_row(struct compare *c, const struct ek_gvr *gv,
+static struct ek_discovery_difference *add_row(struct compare *c,
+                                               const struct ek_discovery_entry *gv,
                                                const char *resource, const bool *lacks)
 {
     struct ek_comparison *out = &c->out->discovery;
@@ -226,8 +229,8 @@ static struct ek_discovery_difference *add_row(struct compare *c, const struct e
 
 /* Compares the resources of one group version between the classes that have any of it. Returns
  * the number of resources, subresources aside. */
-static size_t compare_resources(struct compare *c, const struct ek_gvr *gv, const bool *absent,
-                                bool *lacks)
+static size_t compare_resources(struct compare *c, const struct ek_discovery_entry *gv,
+                                const bool *absent, bool *lacks)
 {
     size_t n = 0;
     for (const char *resource = next_resource(c); resource; resource = next_resource(c)) {
@@ -245,8 +248,8 @@ static size_t compare_resources(struct compare *c, const struct ek_gvr *gv, cons
     return n;
 }
 
-static void compare_group_version(struct compare *c, const struct ek_gvr *gv, bool *absent,
-                                  bool *lacks)
+static void compare_group_version(struct compare *c, const struct ek_discovery_entry *gv,
+                                  bool *absent, bool *lacks)
 {
     bool any = false;
     struct ek_discovery_difference *row = NULL;
@@ -267,7 +270,8 @@ static void compare_discovery(struct compare *c)
     bool *absent = ek_arena_alloc(c->arena, (c->n_classes + 1) * sizeof(bool));
     bool *lacks = ek_arena_alloc(c->arena, (c->n_classes + 1) * sizeof(bool));
     if (c->n_classes > 1)
-        for (const struct ek_gvr *gv = next_group_version(c); gv; gv = next_group_version(c))
+        for (const struct ek_discovery_entry *gv = next_group_version(c); gv;
+             gv = next_group_version(c))
             compare_group_version(c, gv, absent, lacks);
     for (size_t k = 0; k < c->n_classes; k++)
         for (size_t i = 0; i < c->classes[k].n_peers; i++)

@@ -47,7 +47,7 @@ static const char *form_name(enum ek_discovery_form form)
 static size_t count_resources(const struct ek_discovery *set)
 {
     size_t n, resources = 0;
-    const struct ek_gvr *entries = ek_discovery_entries(set, &n);
+    const struct ek_discovery_entry *entries = ek_discovery_entries(set, &n);
     for (size_t i = 0; i < n; i++)
         resources += strchr(entries[i].resource, '/') == NULL;
     return resources;

@@ -69,7 +69,7 @@ static void show_json(yyjson_val *value, struct ek_buf *out)
 static void show_discovery(const struct ek_discovery *set, struct ek_buf *out)
 {
     size_t n = 0;
-    const struct ek_gvr *e = set ? ek_discovery_entries(set, &n) : NULL;
+    const struct ek_discovery_entry *e = set ? ek_discovery_entries(set, &n) : NULL;
 
     for (size_t i = 0; i < n; i++)
         ek_buf_printf(out, "%s/%s/%s\n", e[i].group, e[i].version, e[i].resource);

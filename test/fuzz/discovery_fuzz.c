@@ -8,7 +8,7 @@
 #include "api/discovery.h"
 #include "test/fuzz/fuzz.h"
 
-static int compare(const struct ek_gvr *a, const struct ek_gvr *b)
+static int compare(const struct ek_discovery_entry *a, const struct ek_discovery_entry *b)
 {
     int sign = strcmp(a->group, b->group);
 
@@ -19,10 +19,10 @@ static int compare(const struct ek_gvr *a, const struct ek_gvr *b)
 static void check_set(const struct ek_discovery *set)
 {
     size_t n;
-    const struct ek_gvr *entries = ek_discovery_entries(set, &n);
+    const struct ek_discovery_entry *entries = ek_discovery_entries(set, &n);
 
     for (size_t i = 0; i < n; i++) {
-        const struct ek_gvr *e = &entries[i];
+        const struct ek_discovery_entry *e = &entries[i];
         fuzz_require(i == 0 || compare(&entries[i - 1], e) < 0);
         fuzz_require(ek_discovery_has(set, e->group, e->version, e->resource));
         fuzz_require(ek_discovery_has_group_version(set, e->group, e->version));
@@ -38,8 +38,8 @@ static void check_halves(const struct ek_discovery *set)
     fuzz_require(ek_discovery_add_from(sum, set, false, NULL) == 0);
     fuzz_require(ek_discovery_add_from(sum, set, true, NULL) == 0);
     ek_discovery_seal(sum);
-    const struct ek_gvr *a = ek_discovery_entries(set, &n);
-    const struct ek_gvr *b = ek_discovery_entries(sum, &n_sum);
+    const struct ek_discovery_entry *a = ek_discovery_entries(set, &n);
+    const struct ek_discovery_entry *b = ek_discovery_entries(sum, &n_sum);
     fuzz_require(n == n_sum);
     for (size_t i = 0; i < n; i++)
         fuzz_require(compare(&a[i], &b[i]) == 0 && a[i].stale == b[i].stale);

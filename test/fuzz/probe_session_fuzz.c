@@ -55,7 +55,7 @@ static void answer(struct ek_probe_session *session, const struct ek_probe_quest
 
 static void check(const struct ek_probe *probe)
 {
-    const struct ek_gvr *e;
+    const struct ek_discovery_entry *e;
     size_t n = 0;
 
     for (size_t i = 1; i < probe->n_gates; i++)

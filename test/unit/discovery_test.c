@@ -12,7 +12,7 @@
 static void write_entries(const struct ek_discovery *set, struct ek_buf *out)
 {
     size_t n;
-    const struct ek_gvr *e = ek_discovery_entries(set, &n);
+    const struct ek_discovery_entry *e = ek_discovery_entries(set, &n);
     for (size_t i = 0; i < n; i++)
         ek_buf_printf(out, "%s/%s/%s%s\n", e[i].group, e[i].version, e[i].resource,
                       e[i].stale ? " stale" : "");
@@ -111,7 +111,7 @@ START_TEST(legacy_and_aggregated_agree)
     }
     ek_discovery_seal(full);
     ek_discovery_seal(legacy);
-    const struct ek_gvr *e = ek_discovery_entries(legacy, &n_legacy);
+    const struct ek_discovery_entry *e = ek_discovery_entries(legacy, &n_legacy);
     ck_assert_uint_gt(n_legacy, 50);
     for (size_t i = 0; i < n_legacy; i++)
         ck_assert_msg(ek_discovery_has(full, e[i].group, e[i].version, e[i].resource),
