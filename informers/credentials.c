@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/time.h"
 #include "api/base64.h"
+#include "api/time.h"
 #include "informers/exec_credential.h"
 #include "informers/file.h"
 #include "informers/tls_material.h"

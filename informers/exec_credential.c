@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "api/base64.h"
 #include "api/obj.h"
 #include "api/time.h"
-#include "api/base64.h"
 #include "informers/line.h"
 
 void ek_exec_credential_done(struct ek_exec_credential *credential)

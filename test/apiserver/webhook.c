@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base64.h"
 #include "api/mem.h"
 #include "api/obj.h"
-#include "api/base64.h"
 #include "test/apiserver/patch.h"
 #include "test/apiserver/server-internal.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
 #include "api/base64.h"
+#include "api/mem.h"
 
 #define ADMIN     "admin-of-the-soak"
 #define CRD_FILE  EK_TEST_DATA "/../../deploy/crd/evenkeel.dev_controlplanes.yaml"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
 #include "api/base64.h"
+#include "api/mem.h"
 #include "test/apiserver/shell.h"
 #include "test/support/clientbench.h"
 #include "test/support/testpki.h"

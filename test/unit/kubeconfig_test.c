@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/buf.h"
 #include "api/base64.h"
+#include "api/buf.h"
 #include "informers/kubeconfig.h"
 #include "test/support/testdir.h"
 
