@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/cel/eval.h"
 #include "api/cel/type.h"
 #include "api/cel/value.h"
 #include "api/mem.h"
@@ -269,16 +270,22 @@ bool ek_cel_equal(const struct ek_cel_val *a, const struct ek_cel_val *b)
     return ek_cel_equal_within(a, b, &steps) == EK_CEL_EQUAL;
 }
 
+struct ek_cel_val ek_cel_too_large(struct ek_cel_eval *eval)
+{
+    if (!eval->compare_steps)
+        return ek_cel_end(eval, EK_CEL_E_COST, "values are too large to compare");
+    return ek_cel_fail(eval, "values are too large to compare");
+}
+
 int ek_cel_try_equal(struct ek_cel_eval *eval, const struct ek_cel_val *a,
                      const struct ek_cel_val *b, struct ek_cel_val *ret_error)
 {
-    uint64_t steps = EK_CEL_EQUAL_STEPS_MAX;
-    enum ek_cel_equality e = ek_cel_equal_within(a, b, &steps);
+    enum ek_cel_equality e = ek_cel_equal_within(a, b, &eval->compare_steps);
 
     if (e == EK_CEL_EQ_OVERLOAD)
         *ret_error = ek_cel_no_overload(eval, NULL, NULL, 0);
     else if (e == EK_CEL_EQ_LIMIT)
-        *ret_error = ek_cel_fail(eval, "values are too large to compare");
+        *ret_error = ek_cel_too_large(eval);
     else
         return e == EK_CEL_EQUAL;
     return -1;

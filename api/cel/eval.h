@@ -25,6 +25,7 @@ struct ek_cel_eval {
     const struct ek_cel_val *vars;
     struct ek_cel_val *locals;         /* of folds; kind EK_CEL_UNSET: not initialised yet */
     uint64_t steps;                    /* of all loops, for cancellation */
+    uint64_t compare_steps;            /* left for all comparisons of values (value.h) */
     const struct ek_cel_call *call;    /* at work, for its compiled regular expression */
     struct ek_cel_json_index *indexes; /* of large JSON objects that were looked into (value.h) */
     struct ek_cel_json_items *arrays;  /* of large JSON arrays that were indexed (eval_attr.c) */

@@ -4,6 +4,7 @@
  * argument, strings by tenths of their octets cut off (so 0 below ten), whatever the answer was
  * (apiserver/pkg/cel/library/cost.go, traversalCost). indexOf of strings shares them.
  */
+#include "api/cel/eval.h"
 #include "api/cel/lists.h"
 
 #define TRAVERSAL_DEPTH_MAX 1024
@@ -161,30 +162,30 @@ static struct ek_cel_val sum_duration(struct ek_cel_eval *eval, const struct ek_
 static struct ek_cel_val index_of(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                   uint32_t n)
 {
-    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+    uint64_t *steps = &eval->compare_steps;
     struct ek_cel_iter iter;
 
     (void)n;
     ek_cel_iter_init(&iter, &args[0]);
     for (int64_t i = 0; ek_cel_iter_next(&iter); i++)
-        if (ek_cel_same(&iter.value, &args[1], &steps))
+        if (ek_cel_same(&iter.value, &args[1], steps))
             return ek_cel_int(i);
-    return steps ? ek_cel_int(-1) : ek_cel_too_large(eval);
+    return *steps ? ek_cel_int(-1) : ek_cel_too_large(eval);
 }
 
 static struct ek_cel_val last_index_of(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                        uint32_t n)
 {
-    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+    uint64_t *steps = &eval->compare_steps;
     struct ek_cel_iter iter;
     int64_t found = -1;
 
     (void)n;
     ek_cel_iter_init(&iter, &args[0]);
     for (int64_t i = 0; ek_cel_iter_next(&iter); i++)
-        if (ek_cel_same(&iter.value, &args[1], &steps))
+        if (ek_cel_same(&iter.value, &args[1], steps))
             found = i;
-    return steps ? ek_cel_int(found) : ek_cel_too_large(eval);
+    return *steps ? ek_cel_int(found) : ek_cel_too_large(eval);
 }
 
 #define IS_SORTED(type)                                                                            \

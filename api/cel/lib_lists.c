@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/cel/eval.h"
 #include "api/cel/lists.h"
 #include "api/cel/macro.h"
 
@@ -236,7 +237,7 @@ static struct ek_cel_val sort_by(struct ek_cel_eval *eval, const struct ek_cel_v
 static struct ek_cel_val distinct(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                   uint32_t n)
 {
-    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+    uint64_t *steps = &eval->compare_steps;
     uint32_t len = args[0].n;
 
     (void)n;
@@ -251,13 +252,13 @@ static struct ek_cel_val distinct(struct ek_cel_eval *eval, const struct ek_cel_
     uint32_t kept = 0;
     for (uint32_t i = 0; i < len; i++) {
         uint32_t j = 0;
-        while (j < kept && !ek_cel_same(&v[i], &room->v[j], &steps))
+        while (j < kept && !ek_cel_same(&v[i], &room->v[j], steps))
             j++;
         if (j == kept)
             room->v[kept++] = v[i];
     }
     room->used = kept;
-    return steps ? ek_cel_list_of(room) : ek_cel_too_large(eval);
+    return *steps ? ek_cel_list_of(room) : ek_cel_too_large(eval);
 }
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cel-go's ext.Sets: lists as sets, elements compared by CEL's ==. */
+#include "api/cel/eval.h"
 #include "api/cel/lists.h"
 
 static bool holds(const struct ek_cel_val *list, const struct ek_cel_val *item, uint64_t *steps)
@@ -42,45 +43,45 @@ static uint64_t pairs(const struct ek_cel_val *args)
     return ek_cel_cost_size(&args[0]) * ek_cel_cost_size(&args[1]);
 }
 
-static struct ek_cel_val answer(struct ek_cel_eval *eval, bool b, uint64_t steps)
+static struct ek_cel_val answer(struct ek_cel_eval *eval, bool b)
 {
-    return steps ? ek_cel_bool(b) : ek_cel_too_large(eval);
+    return eval->compare_steps ? ek_cel_bool(b) : ek_cel_too_large(eval);
 }
 
 static struct ek_cel_val contains(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                   uint32_t n)
 {
-    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+    uint64_t *steps = &eval->compare_steps;
 
     (void)n;
     if (!ek_cel_work(eval, pairs(args)))
         return ek_cel_stopped(eval);
-    bool b = holds_all(&args[0], &args[1], &steps);
-    return answer(eval, b, steps);
+    bool b = holds_all(&args[0], &args[1], steps);
+    return answer(eval, b);
 }
 
 static struct ek_cel_val equivalent(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                     uint32_t n)
 {
-    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+    uint64_t *steps = &eval->compare_steps;
 
     (void)n;
     if (!ek_cel_work(eval, 2 * pairs(args)))
         return ek_cel_stopped(eval);
-    bool b = holds_all(&args[0], &args[1], &steps) && holds_all(&args[1], &args[0], &steps);
-    return answer(eval, b, steps);
+    bool b = holds_all(&args[0], &args[1], steps) && holds_all(&args[1], &args[0], steps);
+    return answer(eval, b);
 }
 
 static struct ek_cel_val intersects(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                     uint32_t n)
 {
-    uint64_t steps = EK_CEL_CALL_STEPS_MAX;
+    uint64_t *steps = &eval->compare_steps;
 
     (void)n;
     if (!ek_cel_work(eval, pairs(args)))
         return ek_cel_stopped(eval);
-    bool b = holds_any(&args[1], &args[0], &steps);
-    return answer(eval, b, steps);
+    bool b = holds_any(&args[1], &args[0], steps);
+    return answer(eval, b);
 }
 
 static uint64_t cost(const struct ek_cel_val *args, uint32_t n, const struct ek_cel_val *result)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/cel/ast.h"
+#include "api/cel/eval.h"
 #include "api/cel/lib_standard.h"
 #include "api/cel/regex.h"
 #include "api/cel/value.h"
@@ -88,12 +89,11 @@ struct ek_cel_val ek_cel_op_equals(struct ek_cel_eval *eval, const struct ek_cel
 struct ek_cel_val ek_cel_op_not_equals(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                        uint32_t n)
 {
-    uint64_t steps = EK_CEL_EQUAL_STEPS_MAX;
-    enum ek_cel_equality e = ek_cel_equal_within(&args[0], &args[1], &steps);
+    enum ek_cel_equality e = ek_cel_equal_within(&args[0], &args[1], &eval->compare_steps);
 
     (void)n;
     if (e == EK_CEL_EQ_LIMIT)
-        return ek_cel_op_equals(eval, args, n); /* which says so */
+        return ek_cel_too_large(eval);
     return ek_cel_bool(e != EK_CEL_EQUAL);
 }
 
@@ -126,16 +126,15 @@ struct ek_cel_val ek_cel_op_none(struct ek_cel_eval *eval, const struct ek_cel_v
 static struct ek_cel_val in_list(struct ek_cel_eval *eval, const struct ek_cel_val *item,
                                  const struct ek_cel_val *list)
 {
-    uint64_t steps = EK_CEL_EQUAL_STEPS_MAX;
     struct ek_cel_iter iter;
 
     ek_cel_iter_init(&iter, list);
     while (ek_cel_iter_next(&iter)) {
-        enum ek_cel_equality e = ek_cel_equal_within(item, &iter.value, &steps);
+        enum ek_cel_equality e = ek_cel_equal_within(item, &iter.value, &eval->compare_steps);
         if (e == EK_CEL_EQUAL)
             return ek_cel_bool(true);
         if (e == EK_CEL_EQ_LIMIT)
-            return ek_cel_fail(eval, "values are too large to compare");
+            return ek_cel_too_large(eval);
     }
     return ek_cel_bool(false);
 }

@@ -37,11 +37,6 @@ const struct ek_cel_val *ek_cel_list_elements(struct ek_cel_eval *eval,
     return room->v;
 }
 
-struct ek_cel_val ek_cel_too_large(struct ek_cel_eval *eval)
-{
-    return ek_cel_fail(eval, "values are too large to compare");
-}
-
 bool ek_cel_has_order(const struct ek_cel_val *value)
 {
     switch (value->kind) {

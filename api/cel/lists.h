@@ -20,9 +20,6 @@ struct ek_cel_items *ek_cel_list_room(struct ek_cel_eval *eval, uint32_t n);
 /* The list that room has become once it is filled. */
 struct ek_cel_val ek_cel_list_of(const struct ek_cel_items *room);
 
-/* Steps that all comparisons of one call may take together: about a second. */
-#define EK_CEL_CALL_STEPS_MAX (10 * EK_CEL_EQUAL_STEPS_MAX)
-
 /* True when a equals b. Lowers *steps; from 0 on nothing is compared any more, and the caller fails
  * with ek_cel_too_large. */
 static inline bool ek_cel_same(const struct ek_cel_val *a, const struct ek_cel_val *b,
@@ -30,8 +27,6 @@ static inline bool ek_cel_same(const struct ek_cel_val *a, const struct ek_cel_v
 {
     return ek_cel_equal_within(a, b, steps) == EK_CEL_EQUAL;
 }
-
-struct ek_cel_val ek_cel_too_large(struct ek_cel_eval *eval);
 
 /* True for kinds that have an order at all, which is what min, sort and isSorted ask first. */
 bool ek_cel_has_order(const struct ek_cel_val *value);

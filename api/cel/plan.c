@@ -464,6 +464,7 @@ struct ek_cel_program *ek_cel_plan(struct ek_cel_env *env, const struct ek_cel_a
     ek_buf_init(&type, (size_t)1024 * 1024);
     p.rules = ek_cel_env_rules(env);
     p.eval = (struct ek_cel_eval){.arena = arena, .cost_limit = UINT64_MAX};
+    p.eval.compare_steps = EK_CEL_COMPARE_STEPS_MAX;
     p.n_slots = (uint32_t)ek_cel_env_slots(env);
     p.roots = ek_cel_plan_alloc(&p, p.n_slots * sizeof(void *));
     if (p.roots && ek_cel_plan_node(&p, ast->root, &root) && ek_cel_plan_emit(&p, &root, &op) &&

@@ -3,6 +3,7 @@
 
 #include "api/cel/eval.h"
 #include "api/cel/flat.h"
+#include "api/cel/value.h"
 
 struct ek_cel_program *ek_cel_program_ref(struct ek_cel_program *program)
 {
@@ -119,6 +120,7 @@ bool ek_cel_eval(const struct ek_cel_program *program, const struct ek_cel_val *
         .ops = program->ops,
         .vars = vars,
         .locals = locals,
+        .compare_steps = EK_CEL_COMPARE_STEPS_MAX,
     };
 
     ret->value = keep_final(&e, evaluate(&e, program));

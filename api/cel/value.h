@@ -85,7 +85,12 @@ enum ek_cel_equality {
 enum ek_cel_equality ek_cel_equal_within(const struct ek_cel_val *a, const struct ek_cel_val *b,
                                          uint64_t *steps);
 
-/* Steps that one comparison may take. */
-#define EK_CEL_EQUAL_STEPS_MAX ((uint64_t)5 * 1000 * 1000)
+/* The error when values are too large to compare, or together were so: that ends the evaluation. */
+struct ek_cel_val ek_cel_too_large(struct ek_cel_eval *eval);
+
+/* Steps that all comparisons of one evaluation may take, about a second; and a single one that
+ * belongs to none. */
+#define EK_CEL_COMPARE_STEPS_MAX ((uint64_t)30 * 1000 * 1000)
+#define EK_CEL_EQUAL_STEPS_MAX   ((uint64_t)5 * 1000 * 1000)
 
 #endif

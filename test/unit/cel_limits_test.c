@@ -211,6 +211,56 @@ START_TEST(test_memory)
 }
 END_TEST
 
+/* Values that share their parts are small to hold and endless to compare. */
+START_TEST(test_comparisons)
+{
+    static const struct {
+        const char *between, *post;
+    } rows[] = {{" == ", ""}, {" != ", ""}, {" in [", "]"}};
+    EK_AUTOFREE char *value = repeated("[[1]]", ".map(x, [x, x, x, x, x, x, x, x, x, x])", 9, "");
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        EK_AUTOFREE char *expr = ek_xasprintf("lists.range(1000).exists(i, %s%s%s%s) || true",
+                                              value, rows[i].between, value, rows[i].post);
+        struct ek_cel_result r = eval(expr, NULL);
+        expect_error(rows[i].between, &r, EK_CEL_E_COST);
+        ek_arena_reset(arena);
+    }
+}
+END_TEST
+
+START_TEST(test_failing_allocations)
+{
+    static const char *const exprs[] = {
+        "object.a.b == 1 || [1, 2, 3].map(x, x * 2).size() == 3",
+        "'abc'.matches('[a-z]+$') && 'abc'.matches('[a-z]+' + '$')",
+        "Object{a: [1].map(x, Object.a{b: string(x)})}",
+        "1 in [1, 2, 3] && {'a': [1, 2]}.a[0] == 1",
+        "int('x')",
+        "1 +",
+    };
+
+    for (size_t i = 0; i < sizeof exprs / sizeof *exprs; i++)
+        for (long n = 1, done = 0; !done; n++) {
+            EK_AUTO(ek_cel_issues) issues = {0};
+            struct ek_cel_val object = ek_cel_null();
+            struct ek_cel_result r;
+
+            ek_alloc_fail_after(n);
+            struct ek_cel_program *program =
+                ek_cel_compile(env, exprs[i], strlen(exprs[i]), NULL, &issues);
+            if (program)
+                ek_cel_eval(program, &object, arena, NULL, &r);
+            done = ek_alloc_unfailed();
+            ek_alloc_fail_after(0);
+            ck_assert_msg(program || issues.len || !done, "%s", exprs[i]);
+            ek_cel_program_unref(program);
+            ek_arena_free(arena);
+            arena = ek_arena_new(MEGABYTE);
+        }
+}
+END_TEST
+
 START_TEST(test_starve)
 {
     static const char *const exprs[] = {
@@ -423,6 +473,8 @@ int main(void)
     tcase_add_test(tc, test_budget);
     tcase_add_test(tc, test_cancel);
     tcase_add_loop_test(tc, test_memory, 0, sizeof greedy / sizeof *greedy);
+    tcase_add_test(tc, test_comparisons);
+    tcase_add_test(tc, test_failing_allocations);
     tcase_add_test(tc, test_starve);
     tcase_add_loop_test(tc, test_stack, 0, sizeof nested / sizeof *nested);
     tcase_add_test(tc, test_expansion);
