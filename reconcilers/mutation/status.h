@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The PolicyStatus of one policy: its conditions and what they rest on, built whole each time.
+ *
+ * A PolicyStatus is named after its policy. Where both groups have a policy of one name, it is that
+ * of evenkeel.dev, and says under problems that there is another: see ek_policy_has_status.
+ *
+ *   Compiled      every expression compiles and every field is valid
+ *   TypesChecked  expressions fit the schemas of the kinds that are matched; findings are listed
+ *   Bound         a binding names the policy
+ *   Enforced      some server or Evenkeel applies it; the reason says who
+ *   Converging    it does not undo what others do, nor they what it does; fights are listed
+ *   Ready         compiled, bound and enforced, and nothing speaks against the other two
+ *
+ * Every field is described in deploy/crd/evenkeel.dev_policystatuses.yaml; a test walks one against
+ * the other. Lists are bounded, what does not fit is counted under omitted, texts are cut. Nothing
+ * moves with the clock alone, so that an unchanged world is an equal status and costs no write.
+ * Pure: facts in, a value out.
+ */
+#ifndef RECONCILERS_MUTATION_STATUS_H
+#define RECONCILERS_MUTATION_STATUS_H
+
+#include "reconcilers/mutation/engine.h"
+
+#define EK_POLICY_STATUS_BINDINGS_MAX 32
+#define EK_POLICY_STATUS_PATHS_MAX    64
+#define EK_POLICY_STATUS_FINDINGS_MAX 32
+#define EK_POLICY_STATUS_FIGHTS_MAX   16
+#define EK_POLICY_STATUS_PARTIES_MAX  16
+#define EK_POLICY_STATUS_PROBLEMS_MAX 32
+
+/* What the type check found in one expression. */
+struct ek_policy_finding {
+    const char *field;   /* "spec.mutations[0].applyConfiguration.expression" */
+    const char *kind;    /* matched kind that it is about, "apps/v1, Kind=Deployment"; "" for all */
+    const char *message; /* one line: `"spec" has no field "replcas"; did you mean "replicas"?` */
+    bool warning;        /* worth knowing, but it will run */
+};
+
+enum ek_types_check {
+    EK_TYPES_PENDING, /* not checked yet, or a schema is missing; see types_message */
+    EK_TYPES_CHECKED, /* findings are what there is to say */
+};
+
+/* Who applies a policy to requests. */
+enum ek_enforcer {
+    EK_ENFORCER_UNKNOWN, /* not known yet which servers run the plug-in */
+    EK_ENFORCER_NOBODY,
+    EK_ENFORCER_API_SERVERS,
+    EK_ENFORCER_EVENKEEL,
+    EK_ENFORCER_MIXED, /* some API servers do, and Evenkeel for the others */
+    EK_ENFORCER_MAX,
+};
+
+/* A fight as it is kept between requests: texts, for the objects it was seen on are gone. */
+struct ek_fight_party {
+    const char *policy;
+    const char *value; /* JSON, cut; "" for absent */
+};
+
+struct ek_fight_seen {
+    const char *path; /* JSON pointer */
+    const char *kind; /* of the objects it was seen on: "apps/v1, Kind=Deployment" */
+    const struct ek_fight_party *parties;
+    size_t n_parties;
+    int64_t since_ms; /* first seen */
+};
+
+/* What requests came to, as the caller counts them. */
+struct ek_policy_counts {
+    bool known;
+    uint64_t applied, ignored, denied, observed;
+};
+
+struct ek_policy_facts {
+    const struct ek_policy *policy;
+    const struct ek_binding *const *bindings; /* those that name it, in order of their names */
+    size_t n_bindings;
+    unsigned order;  /* place in the order of all bound policies, from 1; 0: it has none */
+    unsigned orders; /* how many have one */
+
+    enum ek_types_check types;
+    const char *types_message; /* why it is pending; NULL otherwise */
+    const struct ek_policy_finding *findings;
+    size_t n_findings;
+
+    enum ek_enforcer enforcer;
+    const char *enforcer_message; /* for people: which servers; NULL for a general sentence */
+
+    const struct ek_fight_seen *fights; /* that it is a party of, and that are not over */
+    size_t n_fights;
+    struct ek_policy_counts counts;
+    bool shadows_native; /* a policy of admissionregistration.k8s.io has the same name */
+};
+
+/*
+ * Returns the status of facts as a value of doc. old_status (NULL: none) is what the object holds:
+ * it decides transition times. Strings are copied into doc. NULL without memory.
+ */
+yyjson_mut_val *ek_policy_status(const struct ek_policy_facts *facts, yyjson_val *old_status,
+                                 int64_t now_ms, struct ek_arena *arena, yyjson_mut_doc *doc);
+
+/* False for a policy of admissionregistration.k8s.io when one of evenkeel.dev has its name. */
+bool ek_policy_has_status(const struct ek_policy *policy, bool other_group_has_name);
+
+/* "APIServers", "Evenkeel", "Mixed", "Nobody", "Unknown". */
+const char *ek_enforcer_name(enum ek_enforcer enforcer);
+
+#endif
