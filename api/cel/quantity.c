@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/cel/eval.h"
 #include "api/cel/number.h"
 
 /* Digits that always fit an int64, and digits behind the point that are kept. */
@@ -408,4 +409,14 @@ bool ek_cel_quantity_double(struct ek_cel_eval *eval, const struct ek_cel_quanti
     }
     *ret = exponent == 0 ? base : base * power_of_ten(exponent);
     return true;
+}
+
+int ek_cel_quantity_canonical(struct ek_str text, struct ek_arena *arena, struct ek_buf *out,
+                              const char **ret_why)
+{
+    struct ek_cel_eval eval = {.arena = arena};
+    struct ek_cel_quantity quantity = {0};
+    int rc = ek_cel_quantity_parse(&eval, text, &quantity, ret_why);
+
+    return rc ? rc : ek_cel_quantity_format(&quantity, out);
 }

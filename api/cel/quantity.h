@@ -65,4 +65,9 @@ bool ek_cel_quantity_double(struct ek_cel_eval *eval, const struct ek_cel_quanti
 /* Appends the canonical text, "1536Mi". Returns 0 or the buffer's error. */
 int ek_cel_quantity_format(const struct ek_cel_quantity *q, struct ek_buf *out);
 
+/* For hosts: appends the canonical text of what is written in text. Returns 0, EK_E_PARSE
+ * (*ret_why says why), or the error of lack of memory in arena or out. */
+int ek_cel_quantity_canonical(struct ek_str text, struct ek_arena *arena, struct ek_buf *out,
+                              const char **ret_why);
+
 #endif

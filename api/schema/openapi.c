@@ -280,6 +280,8 @@ static int read_fields(struct conversion *c, const struct spec *spec, struct pla
     size_t i, max;
     yyjson_val *key, *val;
 
+    if (!spec->properties)
+        return 0;
     yyjson_obj_foreach(spec->properties, i, max, key, val)
     {
         struct ek_schema_field field = {0};

@@ -6,12 +6,14 @@
 #include "api/obj.h"
 #include "api/schema/merge.h"
 #include "reconcilers/mutation/patch_value.h"
+#include "reconcilers/mutation/structural.h"
+#include "reconcilers/mutation/typed.h"
 
 /* ---- The object between mutations ---- */
 
 int ek_working_init(struct ek_working *working, yyjson_val *object)
 {
-    *working = (struct ek_working){0};
+    *working = (struct ek_working){.base = object};
     if (!object)
         return 0;
     working->tree = yyjson_mut_doc_new(&ek_json_alc);
@@ -59,14 +61,18 @@ struct step {
     struct ek_buf text;
 };
 
-/* Kinds whose objects the API server decodes into Go structs. */
-static bool is_built_in(const struct ek_gvk *kind)
+/* Kinds whose objects the API server decodes into Go structs: its documents call them so. */
+static bool is_built_in(const struct step *s)
 {
-    static const char suffix[] = ".k8s.io";
-    size_t len = strlen(kind->group), n = sizeof suffix - 1;
+    static const char *const prefixes[] = {"io.k8s.api.", "io.k8s.kube-aggregator."};
 
-    return !strchr(kind->group, '.') || (len > n && !strcmp(kind->group + len - n, suffix) &&
-                                         strcmp(kind->group, "apiextensions.k8s.io") != 0);
+    if (s->type == EK_SCHEMA_NONE)
+        return false;
+    struct ek_str name = ek_schema_text(s->schema, ek_schema_type(s->schema, s->type)->name);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(prefixes); i++)
+        if (!strncmp(name.p, prefixes[i], strlen(prefixes[i])))
+            return true;
+    return false;
 }
 
 static const char *kept(struct step *s, const char *prefix)
@@ -95,12 +101,64 @@ static bool find_schema(struct step *s)
         break;
     }
     ek_err_set(&run->status, EK_E_SERVER,
-               "Resource kind %s%s%s, Kind=%s not found. There can be a delay between when "
+               "Resource kind %s/%s, Kind=%s not found. There can be a delay between when "
                "CustomResourceDefinitions are created and when they are available.",
-               kind->group, *kind->group ? "/" : "", kind->version, kind->kind);
+               kind->group, kind->version, kind->kind);
     run->status.http_status = 503;
     snprintf(run->status.reason, sizeof run->status.reason, "ServiceUnavailable");
     return false;
+}
+
+/* Puts the tree back as it was before the mutation; the document still is. */
+static void undo(struct step *s)
+{
+    struct ek_working *working = s->working;
+    yyjson_mut_val *root = yyjson_val_mut_copy(working->tree, yyjson_doc_get_root(working->doc));
+
+    if (!root)
+        s->run->error = EK_E_NOMEM;
+    yyjson_mut_doc_set_root(working->tree, root);
+}
+
+/* An error of the request, not of the policy (mutation sheet, section 5.4, "result"). */
+static void fail_request(struct step *s, const char *message)
+{
+    struct ek_run *run = s->run;
+
+    ek_err_set(&run->status, EK_E_SERVER, "Internal error occurred: %s", message);
+    run->status.http_status = 500;
+    snprintf(run->status.reason, sizeof run->status.reason, "InternalError");
+}
+
+/*
+ * The way through the server's structs and defaults. decoded: after a JSON Patch, which is read
+ * strictly. Returns the error of the policy, if there is one; the tree is then as before.
+ */
+static const char *settle(struct step *s, bool decoded)
+{
+    const struct ek_gvk *kind = &s->invocation->kind;
+    struct ek_typed typed = {s->schema, s->type, s->working->tree, decoded, s->run->arena};
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(s->working->tree);
+    const char *error = NULL;
+    int rc = 0;
+
+    if (s->type == EK_SCHEMA_NONE)
+        return NULL;
+    if (is_built_in(s))
+        rc = ek_typed_settle(&typed, root, s->working->base, &error);
+    else
+        rc = ek_structural_defaults(s->schema, s->type, s->working->tree, root, s->working->base);
+    if (rc == EK_E_NOMEM)
+        s->run->error = rc;
+    if (rc != EK_E_INVAL)
+        return NULL;
+    undo(s);
+    if (!decoded)
+        return ek_arena_printf(s->run->arena,
+                               "unable to convert unstructured object to %s/%s, Kind=%s: %s",
+                               kind->group, kind->version, kind->kind, error);
+    fail_request(s, error);
+    return NULL;
 }
 
 static const char *apply_error(struct step *s, int rc, const char *what)
@@ -144,34 +202,7 @@ static const char *apply_object(struct step *s, const struct ek_cel_val *value)
     s->working->checked = true;
     rc = ek_merge_apply(s->schema, s->type, tree, live, &(struct ek_merge_patch){.value = patch},
                         s->policy->replace_atomics ? EK_MERGE_ATOMIC : 0, &s->text, NULL);
-    return rc ? apply_error(s, rc, "") : NULL;
-}
-
-/* What a strict decoder says of an object that does not fit its kind: an error of the request, not
- * of the policy (mutation sheet, section 5.4, "result"). */
-static void check_decodes(struct step *s)
-{
-    struct ek_run *run = s->run;
-    yyjson_mut_val *live = yyjson_mut_doc_get_root(s->working->tree);
-    struct ek_err err = {0};
-
-    if (s->type == EK_SCHEMA_NONE || !is_built_in(&s->invocation->kind))
-        return;
-    int rc = ek_merge_validate(s->schema, s->type, live, EK_MERGE_DUPLICATES, &s->text, &err);
-    if (rc == EK_E_NOMEM)
-        run->error = rc;
-    if (rc != EK_E_INVAL)
-        return;
-    static const char undeclared[] = ": field not declared in schema";
-    const char *message = ek_buf_str(&s->text), *end = strstr(message, undeclared);
-    if (end && *message == '.')
-        ek_err_set(&run->status, EK_E_SERVER,
-                   "Internal error occurred: strict decoding error: unknown field \"%.*s\"",
-                   (int)(end - message - 1), message + 1);
-    else
-        ek_err_set(&run->status, EK_E_SERVER, "Internal error occurred: %s", message);
-    run->status.http_status = 500;
-    snprintf(run->status.reason, sizeof run->status.reason, "InternalError");
+    return rc ? apply_error(s, rc, "") : settle(s, false);
 }
 
 static const char *apply_operations(struct step *s, const struct ek_cel_val *value)
@@ -197,9 +228,7 @@ static const char *apply_operations(struct step *s, const struct ek_cel_val *val
         return kept(s, "JSON Patch: ");
     yyjson_mut_doc_set_root(tree, root);
     s->working->checked = false;
-    ek_buf_reset(&s->text);
-    check_decodes(s);
-    return NULL;
+    return settle(s, true);
 }
 
 static const char *evaluate_and_apply(struct step *s, size_t i, struct ek_mutation_result *ret)

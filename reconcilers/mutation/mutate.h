@@ -15,6 +15,7 @@
 struct ek_working {
     yyjson_mut_doc *tree; /* owned; NULL when there is no object */
     yyjson_doc *doc;      /* owned; NULL while it has to be made anew */
+    yyjson_val *base;     /* what the tree was made from, borrowed */
     bool dirty;           /* a mutation has run, even one that changed nothing */
     bool checked;         /* the tree is known to fit its schema, for merging */
 };
