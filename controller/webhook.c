@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The webhook's threads, and the snapshot that they share. */
+#include "controller/webhook.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#include "api/time.h"
+#include "controller/webhook-internal.h"
+
+#define THREADS_DEFAULT  4
+#define GRACE_MS         25000
+#define CONNECTIONS_MAX  1024 /* per thread */
+#define REPLY_TIMEOUT_MS 35000
+
+static int64_t wall_clock(void *ctx)
+{
+    struct timeval tv;
+
+    (void)ctx;
+    gettimeofday(&tv, NULL);
+    return (int64_t)tv.tv_sec * 1000 + tv.tv_usec / 1000;
+}
+
+static bool is_off(const struct ek_webhook *webhook)
+{
+    return ek_http_address_is_off(webhook->bind_address);
+}
+
+/* ---- The snapshot ---- */
+
+struct ek_webhook_snapshot *ek_webhook_snapshot__(struct ek_webhook *webhook)
+{
+    pthread_mutex_lock(&webhook->lock);
+    struct ek_webhook_snapshot *snapshot = ek_webhook_snapshot_ref(webhook->snapshot);
+    pthread_mutex_unlock(&webhook->lock);
+    return snapshot;
+}
+
+void ek_webhook_publish(struct ek_webhook *webhook, struct ek_webhook_snapshot *snapshot)
+{
+    pthread_mutex_lock(&webhook->lock);
+    struct ek_webhook_snapshot *old = webhook->snapshot;
+    webhook->snapshot = snapshot;
+    pthread_mutex_unlock(&webhook->lock);
+    ek_webhook_snapshot_unref(old);
+}
+
+/* ---- A thread ---- */
+
+static bool is_stopping(struct ek_webhook *webhook)
+{
+    pthread_mutex_lock(&webhook->lock);
+    bool stopping = webhook->stopping;
+    pthread_mutex_unlock(&webhook->lock);
+    return stopping;
+}
+
+/* Tells the control loop; under the lock, because it may then release everything. */
+static void tell_control(struct ek_webhook *webhook, unsigned *counter, int by)
+{
+    pthread_mutex_lock(&webhook->lock);
+    *counter += (unsigned)by;
+    uv_async_send(&webhook->ended);
+    pthread_mutex_unlock(&webhook->lock);
+}
+
+void ek_webhook_idle__(struct ek_webhook_thread *thread)
+{
+    if (thread->server_closed && thread->n_waiting == 0 &&
+        !uv_is_closing((uv_handle_t *)&thread->async))
+        uv_close((uv_handle_t *)&thread->async, NULL);
+}
+
+static void on_server_closed(void *ctx)
+{
+    struct ek_webhook_thread *thread = ctx;
+
+    thread->server_closed = true;
+    tell_control(thread->webhook, &thread->webhook->n_serving, -1);
+    ek_webhook_idle__(thread);
+}
+
+static void on_thread_wake(uv_async_t *async)
+{
+    struct ek_webhook_thread *thread = async->data;
+    const struct ek_webhook_config *config = &thread->webhook->config;
+
+    for (struct ek_webhook_ask *ask = ek_webhook_inbox_take(&thread->inbox), *next; ask;
+         ask = next) {
+        next = ask->next;
+        ek_webhook_resume__(thread, ask);
+    }
+    if (thread->server && is_stopping(thread->webhook)) {
+        struct ek_http_server *server = thread->server;
+        thread->server = NULL;
+        ek_http_server_close(server, config->grace_ms ? config->grace_ms : GRACE_MS,
+                             on_server_closed, thread);
+    }
+}
+
+static void run_thread(void *arg)
+{
+    struct ek_webhook_thread *thread = arg;
+
+    uv_run(&thread->loop, UV_RUN_DEFAULT);
+    tell_control(thread->webhook, &thread->webhook->n_ended, 1);
+}
+
+static int open_thread(struct ek_webhook *webhook, struct ek_webhook_thread *thread,
+                       const char *address, struct ek_err *err)
+{
+    uv_loop_init(&thread->loop);
+    uv_async_init(&thread->loop, &thread->async, on_thread_wake);
+    thread->async.data = thread;
+    ek_webhook_inbox_init(&thread->inbox, &thread->async);
+    ek_webhook_reviews_init(&thread->reviews);
+    thread->routes[0] = (struct ek_http_route){.path = "/mutate",
+                                               .subtree = true,
+                                               .methods = "POST",
+                                               .max_body = EK_WEBHOOK_BODY_MAX,
+                                               .handler = ek_webhook_serve__,
+                                               .ctx = thread};
+    const struct ek_http_server_config config = {
+        .name = "webhook",
+        .bind_address = address,
+        .routes = thread->routes,
+        .n_routes = EK_ARRAY_SIZE(thread->routes),
+        .limits = {.max_body = EK_WEBHOOK_BODY_MAX, .reply_timeout_ms = REPLY_TIMEOUT_MS},
+        .max_connections = CONNECTIONS_MAX,
+        .identity = webhook->config.identity,
+        .reuse_port = true,
+        .wall_ms = wall_clock,
+        .log = thread->number == 0 ? webhook->config.log : NULL,
+    };
+    thread->server = ek_http_server_new(&thread->loop, &config);
+    return ek_http_server_start(thread->server, err);
+}
+
+/* Of a thread that has ended, or was never started. */
+static void close_thread(struct ek_webhook_thread *thread)
+{
+    if (thread->server)
+        ek_http_server_close(thread->server, 0, NULL, NULL);
+    if (!uv_is_closing((uv_handle_t *)&thread->async))
+        uv_close((uv_handle_t *)&thread->async, NULL);
+    uv_run(&thread->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&thread->loop);
+    ek_webhook_inbox_done(&thread->inbox);
+    ek_lru_done(&thread->reviews);
+    ek_arena_free(thread->arena);
+}
+
+/* ---- Start ---- */
+
+static void close_threads(struct ek_webhook *webhook)
+{
+    for (unsigned i = 0; i < webhook->n_threads; i++)
+        close_thread(&webhook->threads[i]);
+    ek_free(webhook->threads);
+    webhook->threads = NULL;
+    webhook->n_threads = 0;
+}
+
+/* Listens for all threads; none runs yet, so a failure undoes all of it. */
+static int open_threads(struct ek_webhook *webhook, struct ek_err *err)
+{
+    unsigned n = webhook->config.threads;
+    const char *address = webhook->bind_address;
+
+    webhook->threads = ek_xalloc(n * sizeof *webhook->threads);
+    for (unsigned i = 0; i < n; i++) {
+        struct ek_webhook_thread *thread = &webhook->threads[i];
+        thread->webhook = webhook;
+        thread->number = i;
+        webhook->n_threads++;
+        int rc = open_thread(webhook, thread, address, err);
+        if (rc) {
+            close_threads(webhook);
+            return rc;
+        }
+        /* With port 0 the first one's port is everybody's. */
+        snprintf(webhook->address, sizeof webhook->address, "%s",
+                 ek_http_server_address(thread->server));
+        address = webhook->address;
+    }
+    return 0;
+}
+
+static void on_thread_ended(uv_async_t *async);
+
+static int start(void *ctx, struct ek_err *err)
+{
+    struct ek_webhook *webhook = ctx;
+
+    if (is_off(webhook))
+        return 0;
+    int rc = open_threads(webhook, err);
+    if (rc)
+        return rc;
+    webhook->asker = ek_webhook_asker_new(webhook->config.loop, &webhook->config.reviewer);
+    uv_async_init(webhook->config.loop, &webhook->ended, on_thread_ended);
+    webhook->ended.data = webhook;
+    webhook->state = EK_WEBHOOK_OPEN;
+    webhook->n_serving = webhook->n_threads;
+    for (unsigned i = 0; i < webhook->n_threads; i++) {
+        struct ek_webhook_thread *thread = &webhook->threads[i];
+        if (uv_thread_create(&thread->id, run_thread, thread))
+            abort(); /* no threads at the start of the process: nothing sensible is left to do */
+    }
+    return 0;
+}
+
+/* ---- Stop ---- */
+
+static void on_part_closed(struct ek_webhook *webhook)
+{
+    if (--webhook->n_closing > 0)
+        return;
+    webhook->state = EK_WEBHOOK_STOPPED;
+    webhook->stopped(webhook->token);
+}
+
+static void on_asker_closed(void *ctx)
+{
+    on_part_closed(ctx);
+}
+
+static void on_ended_closed(uv_handle_t *handle)
+{
+    on_part_closed(handle->data);
+}
+
+static void end_threads(struct ek_webhook *webhook)
+{
+    for (unsigned i = 0; i < webhook->n_threads; i++)
+        uv_thread_join(&webhook->threads[i].id);
+    close_threads(webhook);
+    webhook->address[0] = '\0';
+    webhook->n_closing = 2;
+    ek_webhook_asker_close(webhook->asker, on_asker_closed, webhook);
+    webhook->asker = NULL;
+    uv_close((uv_handle_t *)&webhook->ended, on_ended_closed);
+}
+
+static void on_thread_ended(uv_async_t *async)
+{
+    struct ek_webhook *webhook = async->data;
+
+    pthread_mutex_lock(&webhook->lock);
+    unsigned n_serving = webhook->n_serving, n_ended = webhook->n_ended;
+    pthread_mutex_unlock(&webhook->lock);
+    /* Nobody is left who waits for what is being asked. */
+    if (n_serving == 0)
+        ek_webhook_asker_cancel(webhook->asker);
+    if (n_ended == webhook->n_threads && !uv_is_closing((uv_handle_t *)async))
+        end_threads(webhook);
+}
+
+static void stop(void *ctx, void (*stopped)(void *token), void *token)
+{
+    struct ek_webhook *webhook = ctx;
+
+    if (webhook->state != EK_WEBHOOK_OPEN) {
+        stopped(token);
+        return;
+    }
+    webhook->state = EK_WEBHOOK_DRAINING;
+    webhook->stopped = stopped;
+    webhook->token = token;
+    pthread_mutex_lock(&webhook->lock);
+    webhook->stopping = true;
+    pthread_mutex_unlock(&webhook->lock);
+    for (unsigned i = 0; i < webhook->n_threads; i++)
+        uv_async_send(&webhook->threads[i].async);
+}
+
+void ek_webhook_runnable(struct ek_webhook *webhook, struct ek_runnable *ret_runnable)
+{
+    *ret_runnable = (struct ek_runnable){.name = "admission webhook",
+                                         .group = EK_GROUP_WEBHOOKS,
+                                         .start = start,
+                                         .stop = stop,
+                                         .ctx = webhook};
+}
+
+/* ---- The whole ---- */
+
+struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config)
+{
+    struct ek_webhook *webhook = ek_xalloc(sizeof *webhook);
+    unsigned cores = uv_available_parallelism();
+
+    webhook->config = *config;
+    webhook->bind_address = ek_xstrdup(config->bind_address);
+    if (!webhook->config.threads)
+        webhook->config.threads = cores < THREADS_DEFAULT ? cores : THREADS_DEFAULT;
+    if (webhook->config.threads > EK_WEBHOOK_THREADS_MAX)
+        webhook->config.threads = EK_WEBHOOK_THREADS_MAX;
+    pthread_mutex_init(&webhook->lock, NULL);
+    ek_webhook_metrics_start(&webhook->metrics, config->standard, config->metrics);
+    return webhook;
+}
+
+const char *ek_webhook_address(const struct ek_webhook *webhook)
+{
+    return webhook->address;
+}
+
+int ek_webhook_check_ready(void *ctx, struct ek_err *err)
+{
+    struct ek_webhook *webhook = ctx;
+
+    if (is_off(webhook))
+        return 0;
+    if (webhook->state != EK_WEBHOOK_OPEN)
+        return ek_err_set(err, EK_E_TIMEOUT, "the webhook does not listen");
+    if (webhook->config.identity &&
+        ek_tls_identity_not_after(webhook->config.identity) == EK_TIME_UNSET)
+        return ek_err_set(err, EK_E_TIMEOUT, "the webhook has no serving certificate yet");
+    pthread_mutex_lock(&webhook->lock);
+    bool known = webhook->snapshot != NULL;
+    pthread_mutex_unlock(&webhook->lock);
+    return known ? 0 : ek_err_set(err, EK_E_TIMEOUT, "the webhook knows no policies yet");
+}
+
+void ek_webhook_free(struct ek_webhook *webhook)
+{
+    if (!webhook)
+        return;
+    ek_webhook_snapshot_unref(webhook->snapshot);
+    pthread_mutex_destroy(&webhook->lock);
+    ek_free(webhook->bind_address);
+    ek_free(webhook);
+}

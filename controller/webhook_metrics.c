@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/webhook_metrics.h"
+
+#include <stdio.h>
+
+/* One label value for all sub-paths: whoever calls chooses them. */
+#define PATH "/mutate"
+
+/* Policies, times bindings, times outcomes that were seen. */
+#define SERIES_MAX 5000
+
+void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook,
+                              struct ek_standard_metrics *standard, struct ek_metrics *metrics)
+{
+    static const double buckets[] = {0.0000005, 0.001, 0.01, 0.1, 1};
+
+    *webhook = (struct ek_webhook_metrics){0};
+    if (!metrics || !standard)
+        return;
+    ek_webhook_metrics_init(standard, PATH);
+    webhook->requests = standard->webhook_requests;
+    webhook->latency = ek_metric_with(standard->webhook_latency, PATH, NULL);
+    webhook->in_flight = ek_metric_with(standard->webhook_in_flight, PATH, NULL);
+    webhook->checks = ek_metrics_register(
+        metrics, &(struct ek_metric_desc){
+                     .name = "evenkeel_mutating_admission_policy_check_total",
+                     .help = "Mutating admission policies that were run, by how that ended.",
+                     .type = EK_METRIC_COUNTER,
+                     .labels = {"policy", "policy_binding", "error_type"},
+                     .max_series = SERIES_MAX});
+    webhook->check_time = ek_metrics_register(
+        metrics, &(struct ek_metric_desc){
+                     .name = "evenkeel_mutating_admission_policy_check_duration_seconds",
+                     .help = "Time that it took to run a mutating admission policy.",
+                     .type = EK_METRIC_HISTOGRAM,
+                     .labels = {"policy", "policy_binding", "error_type"},
+                     .max_series = SERIES_MAX,
+                     .buckets = buckets,
+                     .n_buckets = EK_ARRAY_SIZE(buckets)});
+}
+
+void ek_webhook_metrics_begin(struct ek_webhook_metrics *webhook)
+{
+    ek_metric_add(webhook->in_flight, 1);
+}
+
+void ek_webhook_metrics_end(struct ek_webhook_metrics *webhook, int status, double seconds)
+{
+    char code[16];
+
+    if (!webhook->requests)
+        return;
+    snprintf(code, sizeof code, "%d", status);
+    ek_metric_add(webhook->in_flight, -1);
+    ek_metric_add(ek_metric_with(webhook->requests, PATH, code, NULL), 1);
+    ek_metric_observe(webhook->latency, seconds);
+}
+
+static const char *error_type(enum ek_step_error error)
+{
+    switch (error) {
+    case EK_STEP_COMPILE_ERROR:
+        return "compile_error";
+    case EK_STEP_INVALID_ERROR:
+        return "invalid_error";
+    case EK_STEP_OUT_OF_BUDGET:
+        return "out_of_budget";
+    case EK_STEP_NO_ERROR:
+        break;
+    }
+    return "no_error";
+}
+
+void ek_webhook_metrics_checks(struct ek_webhook_metrics *webhook,
+                               const struct ek_mutation_outcome *outcome)
+{
+    for (size_t i = 0; webhook->checks && i < outcome->n_steps; i++) {
+        const struct ek_step *step = &outcome->steps[i];
+        const char *policy = step->bound->policy->name, *binding = step->bound->binding->name;
+        const char *type = error_type(step->error);
+        if (step->result == EK_STEP_UNMATCHED || step->result == EK_STEP_SKIPPED)
+            continue;
+        ek_metric_add(ek_metric_with(webhook->checks, policy, binding, type, NULL), 1);
+        ek_metric_observe(ek_metric_with(webhook->check_time, policy, binding, type, NULL),
+                          (double)step->duration_ns / 1e9);
+    }
+}

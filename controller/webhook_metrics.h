@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the webhook counts: requests under the names that controller-runtime gave them, and policies
+ * under those of the API server with our prefix, with its buckets (mutation sheet, section 2.4).
+ *
+ *   controller_runtime_webhook_{latency_seconds,requests_total,requests_in_flight}{webhook="/mutate"}
+ *   evenkeel_mutating_admission_policy_check_{total,duration_seconds}{policy,policy_binding,error_type}
+ *
+ * Threading: any thread.
+ */
+#ifndef CONTROLLER_WEBHOOK_METRICS_H
+#define CONTROLLER_WEBHOOK_METRICS_H
+
+#include "controller/standard_metrics.h"
+#include "reconcilers/mutation/engine.h"
+
+struct ek_webhook_metrics {
+    struct ek_metric_family *requests;
+    struct ek_metric *latency, *in_flight;
+    struct ek_metric_family *checks, *check_time;
+};
+
+/* Registers what is ours. metrics NULL: nothing is counted. */
+void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook,
+                              struct ek_standard_metrics *standard, struct ek_metrics *metrics);
+
+/* A request has come in, and was answered with an HTTP status after seconds. */
+void ek_webhook_metrics_begin(struct ek_webhook_metrics *webhook);
+void ek_webhook_metrics_end(struct ek_webhook_metrics *webhook, int status, double seconds);
+
+/* The policies that were run for a request. */
+void ek_webhook_metrics_checks(struct ek_webhook_metrics *webhook,
+                               const struct ek_mutation_outcome *outcome);
+
+#endif
