@@ -293,6 +293,15 @@ void ek_cel_check_node(struct ek_cel_check *c, struct ek_cel_node *node)
         node->type = &ek_cel_type_error;
 }
 
+/* True for the type of a field that there is none of, and for types made of it. */
+static bool holds_none(const struct ek_cel_type *type)
+{
+    for (uint32_t i = 0; i < type->n; i++)
+        if (holds_none(type->params[i]))
+            return true;
+    return type->kind == EK_CEL_T_NONE;
+}
+
 /* Puts the final types in: bound variables' types, and dyn for what was left open. */
 static void finish_types(struct ek_cel_check *c)
 {
@@ -300,7 +309,7 @@ static void finish_types(struct ek_cel_check *c)
         struct ek_cel_node *node = c->nodes[i];
         if (node->type->n || node->type->kind == EK_CEL_T_PARAM)
             node->type = ek_cel_substitute(c, node->type, true);
-        else if (node->type->kind == EK_CEL_T_NONE && !c->wrong)
+        if (c->rules->object_types && holds_none(node->type) && !c->wrong)
             ek_cel_check_report(c, node->position, "undefined field '%s'",
                                 node->kind == EK_CEL_N_SELECT ? node->select.field : "");
     }
