@@ -264,3 +264,8 @@ yyjson_val *ek_rules_at(const struct ek_rules *rules, size_t i)
 {
     return yyjson_arr_get(rules->included, i);
 }
+
+yyjson_val *ek_rules_root(const struct ek_rules *rules)
+{
+    return yyjson_doc_get_root(rules->doc);
+}

@@ -53,6 +53,9 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
 size_t ek_rules_len(const struct ek_rules *rules);
 yyjson_val *ek_rules_at(const struct ek_rules *rules, size_t i);
 
+/* The MatchResources as it was read; an empty object for none. Borrowed. */
+yyjson_val *ek_rules_root(const struct ek_rules *rules);
+
 EK_CLEANUP_PTR(ek_rules, ek_rules_free)
 
 #endif
