@@ -9,7 +9,7 @@
 
 /* ---- Building blocks ------------------------------------------------------------------------- */
 
-static bool out_of_memory(struct ek_cel_planner *p)
+bool ek_cel_plan_no_memory(struct ek_cel_planner *p)
 {
     if (!p->code)
         p->code = EK_E_LIMIT;
@@ -21,7 +21,7 @@ void *ek_cel_plan_alloc(struct ek_cel_planner *p, size_t size)
     void *memory = ek_arena_try(p->arena, size ? size : 1);
 
     if (!memory) {
-        out_of_memory(p);
+        ek_cel_plan_no_memory(p);
         return NULL;
     }
     return memset(memory, 0, size);
@@ -44,13 +44,13 @@ static bool reserve(struct ek_cel_planner *p, struct ek_cel_vec *vec, uint32_t m
     if (more <= vec->cap - vec->len)
         return true;
     if (more > UINT32_MAX / 4 || vec->len > UINT32_MAX / 4)
-        return out_of_memory(p);
+        return ek_cel_plan_no_memory(p);
     while (cap < vec->len + more)
         cap *= 2;
     if (!vec->cap || !ek_arena_extend(p->arena, vec->data, vec->cap * size, cap * size)) {
         void *data = ek_arena_try(p->arena, cap * size);
         if (!data)
-            return out_of_memory(p);
+            return ek_cel_plan_no_memory(p);
         if (vec->len)
             memcpy(data, vec->data, vec->len * size);
         vec->data = data;
@@ -157,7 +157,7 @@ static bool constant(struct ek_cel_planner *p, const struct ek_cel_node *node,
                      struct ek_cel_val value, struct ek_cel_plan *ret)
 {
     if (value.kind == EK_CEL_ERROR)
-        return p->eval.ended ? out_of_memory(p)
+        return p->eval.ended ? ek_cel_plan_no_memory(p)
                              : ek_cel_plan_fail(p, node->position, value.fault->message);
     *ret = (struct ek_cel_plan){.kind = EK_CEL_PLAN_CONST, .position = node->position};
     ret->value = value;
@@ -413,7 +413,7 @@ bool ek_cel_plan_node(struct ek_cel_planner *p, const struct ek_cel_node *node,
                       struct ek_cel_plan *ret)
 {
     if (p->code || ++p->nodes > EK_CEL_PLAN_NODES_MAX)
-        return out_of_memory(p);
+        return ek_cel_plan_no_memory(p);
     *ret = (struct ek_cel_plan){.position = node->position};
     switch ((enum ek_cel_node_kind)node->kind) {
     case EK_CEL_N_LITERAL:
@@ -472,7 +472,7 @@ struct ek_cel_program *ek_cel_plan(struct ek_cel_env *env, const struct ek_cel_a
         const char *text = result_type(&p, &type);
         program = text ? ek_cel_pack(&p, op, &reads, text) : NULL;
         if (!program)
-            out_of_memory(&p);
+            ek_cel_plan_no_memory(&p);
     }
     if (!program)
         for (uint32_t i = 0; i < p.regexes.len; i++)

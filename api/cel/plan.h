@@ -153,6 +153,9 @@ uint32_t ek_cel_plan_push_all(struct ek_cel_planner *p, struct ek_cel_vec *vec, 
                               uint32_t n, size_t size);
 void *ek_cel_plan_alloc(struct ek_cel_planner *p, size_t size); /* zeroed; NULL: failed */
 
+/* Fails planning for want of memory, within its bound or at all; returns false. */
+bool ek_cel_plan_no_memory(struct ek_cel_planner *p);
+
 /* Fails planning with "program instantiation failed: ..."; returns false. */
 bool ek_cel_plan_fail(struct ek_cel_planner *p, uint32_t position, const char *message);
 

@@ -213,7 +213,10 @@ static int convert(struct ek_cel_planner *p, const struct callee *c, const struc
     if (value.kind == EK_CEL_ERROR && !p->rules->early_errors && !p->eval.ended)
         return 0;
     if (value.kind == EK_CEL_ERROR) {
-        ek_cel_plan_fail(p, c->node->position, value.fault->message);
+        if (p->eval.ended)
+            ek_cel_plan_no_memory(p);
+        else
+            ek_cel_plan_fail(p, c->node->position, value.fault->message);
         return -1;
     }
     *ret = (struct ek_cel_plan){.kind = EK_CEL_PLAN_CONST, .position = c->node->position};
@@ -237,7 +240,8 @@ static bool compile_regex(struct ek_cel_planner *p, const struct callee *c,
     if (!regex && !p->rules->early_errors)
         return true;
     if (!regex)
-        return ek_cel_plan_fail(p, c->node->position, err.message);
+        return err.code == EK_E_NOMEM ? ek_cel_plan_no_memory(p)
+                                      : ek_cel_plan_fail(p, c->node->position, err.message);
     if (ek_cel_plan_push(p, &p->regexes, &regex, sizeof(struct ek_cel_regex *)) == UINT32_MAX) {
         ek_cel_regex_free(regex);
         return false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cel/cel.h"
 #include "api/promtext.h"
 #include "api/time.h"
 #include "api/yaml.h"
@@ -433,6 +434,45 @@ static int expose_metrics(struct alloc_result *r, struct ek_err *err)
     return 0;
 }
 
+static int evaluate_cel(const struct ek_cel_program *program, struct alloc_result *r,
+                        struct ek_err *err)
+{
+    struct ek_arena *arena = ek_arena_new((size_t)1 << 20);
+    struct ek_cel_result result;
+    struct ek_buf out;
+    const struct ek_cel_val vars[] = {ek_cel_int(3)};
+
+    ek_buf_init(&out, LARGE);
+    bool ok = ek_cel_eval(program, vars, arena, &(struct ek_cel_limits){0}, &result);
+    ck_assert(ok || result.value.fault->kind == EK_CEL_E_MEMORY);
+    int rc = ok ? ek_cel_format(&result.value, &out) : EK_E_NOMEM;
+    ek_arena_free(arena);
+    r->text = ek_buf_steal(&out);
+    return rc ? no_memory(err) : 0;
+}
+
+/* Compiled in an environment of its own, with a regular expression of the text and one made. */
+static int run_cel(struct alloc_result *r, struct ek_err *err)
+{
+    static const char text[] = "[n, 2, 3].map(x, 'a' + string(x)).filter(s, s.matches('^a[0-9]$') "
+                               "&& s.matches(s + '|b')).map(s, {s: s + s})";
+    struct ek_cel_env *env = ek_cel_env_new(&(struct ek_cel_env_options){0}, NULL);
+    EK_AUTO(ek_cel_issues) issues = {0};
+    struct ek_cel_program *program = NULL;
+
+    if (env && ek_cel_env_declare(env, "n", "int", NULL) >= 0)
+        program = ek_cel_compile(env, text, sizeof text - 1, NULL, &issues);
+    /* A compilation cannot tell the end of its memory from the end of its bound. */
+    for (size_t i = 0; i < issues.len; i++)
+        ck_assert_msg(issues.list[i].kind == EK_CEL_E_MEMORY ||
+                          issues.list[i].kind == EK_CEL_E_LIMIT,
+                      "%s", issues.list[i].message);
+    int rc = program ? evaluate_cel(program, r, err) : no_memory(err);
+    ek_cel_program_unref(program);
+    ek_cel_env_unref(env);
+    return rc;
+}
+
 const struct alloc_row alloc_rows[] = {
     {"parse an object", parse_object, 3},
     {"slim an object", slim_object, 3},
@@ -456,5 +496,6 @@ const struct alloc_row alloc_rows[] = {
     {"report as JSON", report_json, 4},
     {"report as YAML", report_yaml, 4},
     {"expose metrics", expose_metrics, 1},
+    {"compile and evaluate CEL", run_cel, 8},
 };
 const size_t alloc_n_rows = EK_ARRAY_SIZE(alloc_rows);
