@@ -264,6 +264,15 @@ void ek_cel_struct_at(const struct ek_cel_val *object, size_t index, const char 
 int ek_cel_struct_find(const struct ek_cel_val *object, const char *name, size_t len,
                        struct ek_cel_val *ret_value);
 
+/*
+ * What the literal that made a map or struct left out on purpose: keys and fields written as
+ * `?name: value` whose value was optional.none(), and that no later one of the name set. Nothing in
+ * the language sees them. A host may take them for a wish that there be none (mutation sheet,
+ * section 6, "unset"). The i-th, i below the number, is a key; a string for fields.
+ */
+size_t ek_cel_unset_len(const struct ek_cel_val *value);
+struct ek_cel_val ek_cel_unset_at(const struct ek_cel_val *value, size_t i);
+
 /* The type of a value as type() gives it, without arguments: list, map, net.IP ... Static. */
 const char *ek_cel_type_name(const struct ek_cel_val *value);
 

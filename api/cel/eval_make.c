@@ -116,10 +116,47 @@ static bool drop_key(struct ek_cel_eval *e, struct ek_cel_val *map, const struct
     return without.kind == EK_CEL_MAP;
 }
 
+/* ---- What is left out ---- */
+
+static void forget_unset(struct ek_cel_unset *unset, const struct ek_cel_val *key)
+{
+    for (uint32_t i = 0; unset && i < unset->n; i++)
+        if (unset->keys[i].kind == key->kind && ek_cel_equal(&unset->keys[i], key)) {
+            memmove(&unset->keys[i], &unset->keys[i + 1], (--unset->n - i) * sizeof unset->keys[0]);
+            return;
+        }
+}
+
+/* Notes that key was left out of a literal with n parts; false without memory. */
+static bool note_unset(struct ek_cel_eval *e, struct ek_cel_unset **unset, uint32_t n,
+                       const struct ek_cel_val *key)
+{
+    if (!*unset) {
+        *unset = ek_cel_alloc(e, sizeof **unset + n * sizeof(*unset)->keys[0]);
+        if (!*unset)
+            return false;
+        (*unset)->n = 0;
+    }
+    forget_unset(*unset, key);
+    (*unset)->keys[(*unset)->n++] = *key;
+    return true;
+}
+
+/* An entry with its value; without one it is left out. */
+static bool put_entry(struct ek_cel_eval *e, struct ek_cel_val *map, struct ek_cel_unset **unset,
+                      uint32_t n, const struct ek_cel_val *key, const struct ek_cel_val *value)
+{
+    if (!value)
+        return drop_key(e, map, key) && note_unset(e, unset, n, key);
+    forget_unset(*unset, key);
+    return ek_cel_map_put(e, map, key, value, true) >= 0;
+}
+
 static struct ek_cel_val make_map(struct ek_cel_eval *e, const struct ek_cel_op *op)
 {
     const uint32_t *kids = e->program->kids + op->a;
     struct ek_cel_val map = ek_cel_map_new(e, op->n);
+    struct ek_cel_unset *unset = NULL;
 
     for (uint32_t i = 0; i < op->n && map.kind == EK_CEL_MAP; i++, kids += 2) {
         struct ek_cel_val key = ek_cel_run(e, kids[0]), v;
@@ -135,9 +172,11 @@ static struct ek_cel_val make_map(struct ek_cel_eval *e, const struct ek_cel_op 
             e->position = op->position;
             return ek_cel_fail(e, "unsupported key type: bytes");
         }
-        if (!(r ? ek_cel_map_put(e, &map, &key, &v, true) >= 0 : drop_key(e, &map, &key)))
+        if (!put_entry(e, &map, &unset, op->n, &key, r ? &v : NULL))
             return ek_cel_no_memory(e);
     }
+    if (unset && map.kind == EK_CEL_MAP)
+        ek_cel_map_set_unset(&map, unset);
     return map;
 }
 
@@ -190,6 +229,7 @@ static struct ek_cel_val make_struct(struct ek_cel_eval *e, const struct ek_cel_
     const uint32_t *kids = e->program->kids + op->a;
     struct ek_cel_struct *object =
         ek_cel_alloc(e, sizeof *object + op->n * sizeof object->fields[0]);
+    struct ek_cel_unset *unset = NULL;
 
     if (!object)
         return ek_cel_no_memory(e);
@@ -203,11 +243,16 @@ static struct ek_cel_val make_struct(struct ek_cel_eval *e, const struct ek_cel_
         int r = is_optional(e, op, i) ? unwrap(e, op, &name, &v) : 1;
         if (r < 0)
             return v;
-        if (r)
+        if (r) {
             set_field(object, names->fields[i], &v);
-        else
+            forget_unset(unset, &name);
+        } else {
             drop_field(object, names->fields[i]);
+            if (!note_unset(e, &unset, op->n, &name))
+                return ek_cel_no_memory(e);
+        }
     }
+    object->unset = unset;
     e->position = op->position;
     if (!strcmp(object->type, "JSONPatch"))
         return check_patch(e, object);

@@ -188,10 +188,17 @@ struct ek_cel_items {
     struct ek_cel_val v[];
 };
 
+/* Keys that a literal left out: see ek_cel_unset_at. */
+struct ek_cel_unset {
+    uint32_t n;
+    struct ek_cel_val keys[];
+};
+
 struct ek_cel_entries {
     uint32_t used, cap;  /* entries, each a key and a value in v */
     uint32_t *index;     /* hash index over the keys, or NULL while there are few */
     uint32_t index_mask; /* its size less one; a slot holds entry number + 1, 0 is free */
+    const struct ek_cel_unset *unset; /* NULL for none */
     struct ek_cel_val v[];
 };
 
@@ -202,6 +209,7 @@ struct ek_cel_field {
 
 struct ek_cel_struct {
     const char *type;
+    const struct ek_cel_unset *unset; /* NULL for none */
     uint32_t n;
     struct ek_cel_field fields[];
 };
@@ -224,6 +232,9 @@ bool ek_cel_list_extend(struct ek_cel_eval *eval, struct ek_cel_val *list,
  * be a key, but bytes, which the reference cannot hash. */
 int ek_cel_map_put(struct ek_cel_eval *eval, struct ek_cel_val *map, const struct ek_cel_val *key,
                    const struct ek_cel_val *value, bool replace);
+
+/* Notes what the literal that made map, which nobody else holds yet, left out. */
+void ek_cel_map_set_unset(struct ek_cel_val *map, const struct ek_cel_unset *unset);
 
 /* ek_cel_map_find in about constant time for large JSON objects too: their keys are indexed when
  * they are first looked into. */

@@ -267,6 +267,7 @@ static struct ek_cel_entries *entries_new(struct ek_cel_eval *eval, size_t cap)
     if (e) {
         e->used = 0;
         e->cap = (uint32_t)cap;
+        e->unset = NULL;
     }
     if (!e || !index_make(eval, e)) {
         ek_cel_no_memory(eval);
@@ -295,6 +296,11 @@ static struct ek_cel_entries *own(const struct ek_cel_entries *entries)
         struct ek_cel_entries *m;
     } u = {.c = entries};
     return u.m;
+}
+
+void ek_cel_map_set_unset(struct ek_cel_val *map, const struct ek_cel_unset *unset)
+{
+    own(map->entries)->unset = unset;
 }
 
 /* A copy of map's entries with room for cap. */

@@ -60,6 +60,27 @@ const char *ek_cel_struct_type(const struct ek_cel_val *object)
     return object->object->type;
 }
 
+static const struct ek_cel_unset *unset_of(const struct ek_cel_val *value)
+{
+    if (value->kind == EK_CEL_STRUCT)
+        return value->object->unset;
+    if (value->kind == EK_CEL_MAP && value->form == EK_CEL_NATIVE)
+        return value->entries->unset;
+    return NULL;
+}
+
+size_t ek_cel_unset_len(const struct ek_cel_val *value)
+{
+    const struct ek_cel_unset *unset = unset_of(value);
+
+    return unset ? unset->n : 0;
+}
+
+struct ek_cel_val ek_cel_unset_at(const struct ek_cel_val *value, size_t i)
+{
+    return unset_of(value)->keys[i];
+}
+
 size_t ek_cel_struct_len(const struct ek_cel_val *object)
 {
     return object->object->n;
