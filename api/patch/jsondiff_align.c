@@ -52,19 +52,18 @@ static uint64_t hash_scalar(void *value)
 /* Members are summed up, so that their order does not count; items are chained. */
 uint64_t ek_diff_hash_old(yyjson_val *value, size_t depth)
 {
-    size_t i, max;
-    yyjson_val *key, *val;
     uint64_t h = unsafe_yyjson_get_type(value);
 
     if (!unsafe_yyjson_is_ctn(value) || depth >= EK_JSON_DEPTH_MAX)
         return hash_scalar(value);
-    yyjson_arr_foreach(yyjson_is_arr(value) ? value : NULL, i, max, val)
-    {
-        h = mix(h ^ ek_diff_hash_old(val, depth + 1));
-    }
-    yyjson_obj_foreach(yyjson_is_obj(value) ? value : NULL, i, max, key, val)
-    {
-        h += mix(hash_scalar(key) ^ 3 * ek_diff_hash_old(val, depth + 1));
+    bool members = yyjson_is_obj(value);
+    size_t n = unsafe_yyjson_get_len(value);
+    yyjson_val *at = unsafe_yyjson_get_first(value);
+    for (size_t i = 0; i < n; i++) {
+        yyjson_val *val = members ? at + 1 : at;
+        uint64_t own = ek_diff_hash_old(val, depth + 1);
+        h = members ? h + mix(hash_scalar(at) ^ 3 * own) : mix(h ^ own);
+        at = unsafe_yyjson_get_next(val);
     }
     return h;
 }

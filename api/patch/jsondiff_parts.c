@@ -40,21 +40,18 @@ static void sort(struct ek_diff_parts *parts, bool members)
 bool ek_diff_parts_old(struct ek_diff_parts *ret, yyjson_val *container, size_t skip)
 {
     bool members = yyjson_is_obj(container);
-    size_t i, max;
-    yyjson_val *key, *val;
+    size_t n = unsafe_yyjson_get_len(container);
+    yyjson_val *at = unsafe_yyjson_get_first(container);
 
-    if (!reserve(ret, unsafe_yyjson_get_len(container) - skip))
+    if (!reserve(ret, n - skip))
         return false;
-    yyjson_obj_foreach(members ? container : NULL, i, max, key, val)
-    {
+    for (size_t i = 0; i < n; i++) {
+        struct ek_diff_part part = {{NULL, 0}, at};
+        if (members)
+            part = (struct ek_diff_part){{at->uni.str, unsafe_yyjson_get_len(at)}, at + 1};
         if (i >= skip)
-            ret->all[i - skip] =
-                (struct ek_diff_part){{key->uni.str, unsafe_yyjson_get_len(key)}, val};
-    }
-    yyjson_arr_foreach(members ? NULL : container, i, max, val)
-    {
-        if (i >= skip)
-            ret->all[i - skip] = (struct ek_diff_part){{NULL, 0}, val};
+            ret->all[i - skip] = part;
+        at = unsafe_yyjson_get_next((yyjson_val *)part.value);
     }
     sort(ret, members);
     return true;

@@ -111,41 +111,12 @@ void ek_go_type(struct ek_buf *out, const yyjson_mut_val *value)
     }
 }
 
-struct member {
-    struct ek_str name;
-    yyjson_mut_val *value;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    const struct member *x = a, *y = b;
-    return ek_schema_compare(x->name, y->name);
-}
-
-/* The members of a map in order of their names, owned; NULL without memory. */
-static struct member *sorted(yyjson_mut_val *map, size_t *ret_n)
-{
-    size_t i, max, n = yyjson_mut_obj_size(map);
-    struct member *all = ek_realloc(NULL, (n + 1) * sizeof *all);
-    yyjson_mut_val *key, *val;
-
-    if (!all)
-        return NULL;
-    yyjson_mut_obj_foreach(map, i, max, key, val)
-    {
-        all[i] = (struct member){str_of(key), val};
-    }
-    qsort(all, n, sizeof *all, by_name);
-    *ret_n = n;
-    return all;
-}
-
 static void print(struct ek_buf *out, yyjson_mut_val *value, enum verb verb);
 
 static void print_map(struct ek_buf *out, yyjson_mut_val *map, enum verb verb)
 {
     size_t n = 0;
-    struct member *all = sorted(map, &n);
+    struct ek_member *all = ek_members_sorted(map, &n);
 
     ek_buf_puts(out, verb == VERB_V ? "map[" : "map[string]interface {}{");
     for (size_t i = 0; all && i < n && !out->failed; i++) {

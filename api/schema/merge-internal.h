@@ -85,6 +85,19 @@ void ek_list_index_done(struct ek_list_index *index);
 uint32_t ek_list_find(const struct ek_list_index *index, const yyjson_mut_val *parts,
                       bool *ret_twice);
 
+/* A member of a map. */
+struct ek_member {
+    struct ek_str name;
+    yyjson_mut_val *value;
+    size_t at; /* its place in the map */
+};
+
+/* The members of a map in order of their names, owned, *ret_n of them; NULL without memory. */
+struct ek_member *ek_members_sorted(yyjson_mut_val *map, size_t *ret_n);
+
+/* The first of them with a name, NULL when there is none. */
+yyjson_mut_val *ek_members_find(const struct ek_member *sorted, size_t n, struct ek_str name);
+
 /* Orders parts of keys of any kinds: numbers by value, then strings, booleans, all else. */
 int ek_part_compare(const yyjson_mut_val *a, const yyjson_mut_val *b);
 

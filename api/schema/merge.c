@@ -5,6 +5,9 @@
 #include "api/obj.h"
 #include "api/schema/merge-internal.h"
 
+/* Up to this many members of a patch, against the square of it in all, are searched one by one. */
+#define SEARCHED_MAX ((size_t)64)
+
 struct merger {
     const struct ek_schema *schema;
     yyjson_mut_doc *doc;
@@ -49,27 +52,62 @@ static int overwrite(const struct merger *m, yyjson_mut_val *live, yyjson_mut_va
     return 0;
 }
 
+/* Finds members by name in one map: directly, or in an index where that would take long. */
+struct lookup {
+    yyjson_mut_val *map;
+    struct ek_member *sorted; /* owned; NULL without an index */
+    size_t n;
+};
+
+static int lookup_init(struct lookup *l, yyjson_mut_val *map, bool index)
+{
+    *l = (struct lookup){.map = map};
+    if (!index)
+        return 0;
+    l->sorted = ek_members_sorted(map, &l->n);
+    return l->sorted ? 0 : EK_E_NOMEM;
+}
+
+static yyjson_mut_val *lookup_find(const struct lookup *l, struct ek_str name)
+{
+    if (l->sorted)
+        return ek_members_find(l->sorted, l->n, name);
+    return yyjson_mut_obj_getn(l->map, name.p, name.len);
+}
+
+/* Adds a member that live lacks. */
+static int add_member(const struct merger *m, yyjson_mut_val *live, struct ek_str name,
+                      yyjson_mut_val *value)
+{
+    yyjson_mut_val *key = yyjson_mut_strncpy(m->doc, name.p, name.len);
+    bool added = yyjson_mut_obj_add(live, key, yyjson_mut_val_mut_copy(m->doc, value));
+
+    return added ? 0 : EK_E_NOMEM;
+}
+
 static int merge_map(const struct merger *m, const struct ek_schema_type *type,
                      yyjson_mut_val *live, yyjson_mut_val *patch)
 {
-    size_t i, max;
+    size_t i, max, n = yyjson_mut_obj_size(patch);
+    bool large = n > SEARCHED_MAX || yyjson_mut_obj_size(live) > SEARCHED_MAX * SEARCHED_MAX / n;
+    struct lookup in_live, in_patch = {0};
     yyjson_mut_val *key, *val;
-    int rc = 0;
+    int rc = lookup_init(&in_live, live, large);
 
+    rc = rc ? rc : lookup_init(&in_patch, patch, large);
     yyjson_mut_obj_foreach(patch, i, max, key, val)
     {
         struct ek_str name = {unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
-        yyjson_mut_val *old = yyjson_mut_obj_getn(live, name.p, name.len);
-        if (old) {
-            rc = merge(m, ek_schema_member(m->schema, type, name), old, val);
-        } else {
-            yyjson_mut_val *new_key = yyjson_mut_strncpy(m->doc, name.p, name.len);
-            if (!yyjson_mut_obj_add(live, new_key, yyjson_mut_val_mut_copy(m->doc, val)))
-                rc = EK_E_NOMEM;
-        }
         if (rc)
             break;
+        if (lookup_find(&in_patch, name) != val) /* a second one of the name */
+            continue;
+        yyjson_mut_val *old = lookup_find(&in_live, name);
+        rc = old ? merge(m, ek_schema_member(m->schema, type, name), old, val)
+                 : add_member(m, live, name, val);
     }
+    ek_free(in_live.sorted);
+    ek_free(in_patch.sorted);
     return rc;
 }
 

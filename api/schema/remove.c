@@ -134,22 +134,24 @@ static bool same_key(const struct ek_item_key *a, const struct ek_item_key *b, u
 static void remove_items(const struct removal *r, uint32_t type, yyjson_mut_val *list, size_t at)
 {
     const struct ek_schema_type *t = ek_schema_type(r->schema, type);
-    uint32_t n = t->list == EK_LIST_MAP ? t->n_keys : 1;
+    uint32_t n_parts = t->list == EK_LIST_MAP ? t->n_keys : 1;
+    size_t n = yyjson_mut_arr_size(list);
+    yyjson_mut_val *next = yyjson_mut_arr_get_first(list);
     struct ek_item_key wanted, key;
     struct ek_buf why;
-    yyjson_mut_arr_iter iter = yyjson_mut_arr_iter_with(list);
-    yyjson_mut_val *item;
 
     ek_buf_init(&why, 0); /* the removal was checked; live items without a key are left alone */
     if (ek_item_key(r->schema, t, r->steps[at].item, &wanted, &why))
         return;
-    while ((item = yyjson_mut_arr_iter_next(&iter))) {
-        if (ek_item_key(r->schema, t, item, &key, &why) || !same_key(&key, &wanted, n))
-            continue;
-        if (at + 1 == r->n)
-            yyjson_mut_arr_iter_remove(&iter);
-        else
+    yyjson_mut_arr_clear(list);
+    for (size_t i = 0; i < n; i++) {
+        yyjson_mut_val *item = next;
+        next = item->next;
+        bool hit = !ek_item_key(r->schema, t, item, &key, &why) && same_key(&key, &wanted, n_parts);
+        if (hit && at + 1 < r->n)
             remove_from(r, t->item, item, at + 1);
+        if (!hit || at + 1 < r->n)
+            yyjson_mut_arr_append(list, item);
     }
 }
 

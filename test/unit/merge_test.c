@@ -145,6 +145,9 @@ static const struct {
      "{\"any\":{\"l\":null,\"m\":{\"a\":1},\"s\":null}}"},
     {"scalar for a map without a schema", "{\"raw\":{\"a\":1}}", "{\"raw\":\"x\"}",
      "{\"raw\":\"x\"}"},
+    {"a name twice in the patch: the first counts", "{\"list\":[{\"k\":\"b\"}],\"s\":\"x\"}",
+     "{\"s\":\"y\",\"list\":[{\"k\":\"b\",\"k\":\"a\"}],\"s\":\"z\"}",
+     "{\"list\":[{\"k\":\"b\"}],\"s\":\"y\"}"},
     {"null on atomics passes", "{\"atom\":[\"a\"],\"frozen\":{\"a\":\"1\"}}",
      "{\"atom\":null,\"frozen\":null}", "{\"atom\":null,\"frozen\":null}"},
 };
@@ -325,6 +328,8 @@ static const struct {
      "[[\"set\",{\"item\":\"b\"}],[\"set\",{\"item\":\"z\"}]]", "{\"set\":[\"a\",\"c\"]}", 0, 0},
     {"an item by its key", "{\"list\":[{\"k\":\"a\",\"v\":1},{\"k\":\"b\"}]}", NULL,
      "[[\"list\",{\"item\":{\"k\":\"a\",\"v\":9}}]]", "{\"list\":[{\"k\":\"b\"}]}", 0, 0},
+    {"values one behind the other all go", "{\"set\":[\"a\",\"b\",\"b\",\"b\"]}", NULL,
+     "[[\"set\",{\"item\":\"b\"}]]", "{\"set\":[\"a\"]}", 0, 0},
     {"items twice under a key all go", "{\"list\":[{\"k\":\"a\"},{\"k\":\"b\"},{\"k\":\"a\"}]}",
      NULL, "[[\"list\",{\"item\":{\"k\":\"a\"}}]]", "{\"list\":[{\"k\":\"b\"}]}", 0, 0},
     {"an item by a key's default",
@@ -385,6 +390,35 @@ START_TEST(extended_patches)
     if (rc)
         ck_assert_str_eq(got, extended[_i].live);
     free(got);
+    yyjson_mut_doc_free(doc);
+}
+END_TEST
+
+/* Large maps take sorting instead of searching. */
+START_TEST(large_maps)
+{
+    enum { N = 50000 };
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *live = read_value(doc, "{\"labels\":{}}");
+    yyjson_mut_val *value = read_value(doc, "{\"labels\":{}}");
+    yyjson_mut_val *old = yyjson_mut_obj_get(live, "labels"),
+                   *new = yyjson_mut_obj_get(value, "labels");
+    struct ek_merge_patch patch = {.value = value};
+    struct ek_err err = {0};
+    char text[16];
+
+    for (int i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "n%d", i);
+        yyjson_mut_obj_add(old, yyjson_mut_strcpy(doc, text), yyjson_mut_str(doc, "old"));
+        snprintf(text, sizeof text, "n%d", 2 * (N - i));
+        yyjson_mut_obj_add(new, yyjson_mut_strcpy(doc, text), yyjson_mut_str(doc, "new"));
+        yyjson_mut_obj_add(new, yyjson_mut_strcpy(doc, text), yyjson_mut_str(doc, "second"));
+    }
+    ck_assert_int_eq(ek_merge_apply(schema, type, doc, live, &patch, 0, NULL, &err), 0);
+    ck_assert_uint_eq(yyjson_mut_obj_size(old), N + N / 2 + 1);
+    ck_assert_str_eq(yyjson_mut_get_str(yyjson_mut_obj_get(old, "n4")), "new");
+    ck_assert_str_eq(yyjson_mut_get_str(yyjson_mut_obj_get(old, "n5")), "old");
+    ck_assert_str_eq(yyjson_mut_get_str(yyjson_mut_obj_get(old, "n100000")), "new");
     yyjson_mut_doc_free(doc);
 }
 END_TEST
@@ -581,6 +615,7 @@ int main(void)
     tcase_add_test(t, live_objects_may_hold_items_twice);
     tcase_add_test(t, foreign_values_fit_nowhere);
     tcase_add_loop_test(t, extended_patches, 0, EK_ARRAY_SIZE(extended));
+    tcase_add_test(t, large_maps);
     tcase_add_test(t, long_lists);
     tcase_add_test(t, depth_is_bounded);
     tcase_add_test(t, memory_may_end);
