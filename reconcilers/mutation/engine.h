@@ -26,7 +26,9 @@ struct ek_schema; /* api/schema/schema.h */
 struct ek_bound {
     const struct ek_policy *policy;
     const struct ek_binding *binding;
-    bool apply; /* false: evaluate and report only (Observe, or enforced by the API servers) */
+    bool apply;   /* false: evaluate and report only (Observe, or enforced by the API servers) */
+    bool confirm; /* an API server may have run it already: see confirm.h, which the engine leaves
+                     that to */
 };
 
 /* All bound policies, in the order they run. Immutable once published. */

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which policies go behind which webhook. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/mem.h"
+#include "api/obj.h"
+#include "reconcilers/mutation/registration-internal.h"
+
+#define KINDS 8 /* of failurePolicy, matchPolicy and reinvocationPolicy */
+
+/* Those that may be called again come last: they see what the others did. */
+static const struct {
+    const char *name;
+    bool ignore_failures, exact, reinvoke;
+} kinds[KINDS] = {
+    {"fail", false, false, false},           {"ignore", true, false, false},
+    {"fail-exact", false, true, false},      {"ignore-exact", true, true, false},
+    {"fail-again", false, false, true},      {"ignore-again", true, false, true},
+    {"fail-exact-again", false, true, true}, {"ignore-exact-again", true, true, true},
+};
+
+const char *ek_registration_name(size_t i)
+{
+    return i < KINDS ? kinds[i].name : NULL;
+}
+
+static bool has_item(yyjson_val *list, const char *item)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    yyjson_arr_foreach(list, i, n, v)
+    {
+        if (yyjson_equals_str(v, item))
+            return true;
+    }
+    return false;
+}
+
+static bool takes_any_group(const struct ek_rules *rules)
+{
+    for (size_t i = 0; i < ek_rules_len(rules); i++)
+        if (has_item(yyjson_obj_get(ek_rules_at(rules, i), "apiGroups"), "*"))
+            return true;
+    return false;
+}
+
+/* Policy and binding must both match, so either bounds the traffic; a binding that narrows a
+ * policy for everything is the better bound. */
+const struct ek_rules *ek_registration_rules(const struct ek_bound *bound)
+{
+    const struct ek_rules *policy = bound->policy->rules;
+    const struct ek_rules *binding = bound->binding->rules;
+
+    if (policy && binding && ek_rules_len(binding) && takes_any_group(policy) &&
+        !takes_any_group(binding))
+        return binding;
+    return policy;
+}
+
+static bool is_registered(const struct ek_bound *bound)
+{
+    const struct ek_rules *rules = ek_registration_rules(bound);
+
+    return (bound->apply || bound->policy->enforcement == EK_POLICY_OBSERVE) && rules &&
+           ek_rules_len(rules);
+}
+
+static size_t kind_of(const struct ek_bound *bound)
+{
+    const struct ek_rules *rules = ek_registration_rules(bound);
+    const char *match = ek_json_str(ek_rules_root(rules), "matchPolicy", NULL);
+    bool ignore = bound->policy->ignore_failures || !bound->apply;
+    bool exact = match && !strcmp(match, "Exact");
+    size_t i = 0;
+
+    while (kinds[i].ignore_failures != ignore || kinds[i].exact != exact ||
+           kinds[i].reinvoke != bound->policy->reinvoke)
+        i++;
+    return i;
+}
+
+static bool overlap(yyjson_val *a, yyjson_val *b)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    if (has_item(a, "*") || has_item(b, "*") || has_item(a, "*/*") || has_item(b, "*/*"))
+        return true;
+    yyjson_arr_foreach(a, i, n, v)
+    {
+        if (yyjson_is_str(v) && has_item(b, yyjson_get_str(v)))
+            return true;
+    }
+    return false;
+}
+
+static bool same_items(yyjson_val *a, yyjson_val *b)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    if (yyjson_arr_size(a) != yyjson_arr_size(b))
+        return false;
+    yyjson_arr_foreach(a, i, n, v)
+    {
+        if (!yyjson_is_str(v) || !has_item(b, yyjson_get_str(v)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether rules want a resource in another version than other rules do. */
+static bool versions_differ(const struct ek_rules *a, const struct ek_rules *b)
+{
+    for (size_t i = 0; i < ek_rules_len(a); i++) {
+        yyjson_val *x = ek_rules_at(a, i);
+        for (size_t k = 0; k < ek_rules_len(b); k++) {
+            yyjson_val *y = ek_rules_at(b, k);
+            if (overlap(yyjson_obj_get(x, "apiGroups"), yyjson_obj_get(y, "apiGroups")) &&
+                overlap(yyjson_obj_get(x, "resources"), yyjson_obj_get(y, "resources")) &&
+                !same_items(yyjson_obj_get(x, "apiVersions"), yyjson_obj_get(y, "apiVersions")))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool fits(const struct ek_registration_entry *entry, const struct ek_rules *rules)
+{
+    for (size_t k = 0; k < entry->n_rules; k++)
+        if (versions_differ(entry->rules[k], rules))
+            return false;
+    return true;
+}
+
+static struct ek_registration_entry *add_entry(struct ek_registration *r, size_t kind,
+                                               unsigned number)
+{
+    r->entries = ek_xrealloc(r->entries, r->n_entries + 1, sizeof *r->entries);
+    struct ek_registration_entry *entry = &r->entries[r->n_entries++];
+
+    *entry = (struct ek_registration_entry){.ignore_failures = kinds[kind].ignore_failures,
+                                            .reinvoke = kinds[kind].reinvoke,
+                                            .exact = kinds[kind].exact};
+    if (number > 1)
+        snprintf(entry->name, sizeof entry->name, "%s-%u", kinds[kind].name, number);
+    else
+        snprintf(entry->name, sizeof entry->name, "%s", kinds[kind].name);
+    return entry;
+}
+
+/* Many policies have the rules of others: each is compared with once. */
+static void put_rules(struct ek_registration_entry *entry, const struct ek_rules *rules)
+{
+    yyjson_val *list = yyjson_obj_get(ek_rules_root(rules), "resourceRules");
+
+    for (size_t i = 0; i < entry->n_rules; i++)
+        if (yyjson_equals(yyjson_obj_get(ek_rules_root(entry->rules[i]), "resourceRules"), list))
+            return;
+    entry->rules = ek_xrealloc(entry->rules, entry->n_rules + 1, sizeof *entry->rules);
+    entry->rules[entry->n_rules++] = rules;
+}
+
+static void put(struct ek_registration_entry *entry, const struct ek_bound *bound, size_t i)
+{
+    entry->bound = ek_xrealloc(entry->bound, entry->n_bound + 1, sizeof *entry->bound);
+    entry->bound[entry->n_bound++] = i;
+    put_rules(entry, ek_registration_rules(&bound[i]));
+}
+
+/* All bound policies of one kind, into one entry while their versions agree. */
+static void plan_kind(struct ek_registration *r, const struct ek_bound *bound, size_t n,
+                      size_t kind)
+{
+    size_t first = r->n_entries;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!is_registered(&bound[i]) || kind_of(&bound[i]) != kind)
+            continue;
+        size_t e = first;
+        while (e < r->n_entries && !fits(&r->entries[e], ek_registration_rules(&bound[i])))
+            e++;
+        if (e < r->n_entries)
+            put(&r->entries[e], bound, i);
+        else if (r->n_entries < EK_REGISTRATION_ENTRIES_MAX)
+            put(add_entry(r, kind, (unsigned)(e - first) + 1), bound, i);
+        else
+            r->left_out++;
+    }
+}
+
+void ek_registration_plan(const struct ek_bound *bound, size_t n,
+                          struct ek_registration *ret_registration)
+{
+    *ret_registration = (struct ek_registration){0};
+    for (size_t kind = 0; kind < KINDS; kind++)
+        plan_kind(ret_registration, bound, n, kind);
+}
+
+void ek_registration_done(struct ek_registration *registration)
+{
+    for (size_t i = 0; i < registration->n_entries; i++) {
+        ek_free(registration->entries[i].bound);
+        ek_free(registration->entries[i].rules);
+    }
+    ek_free(registration->entries);
+    *registration = (struct ek_registration){0};
+}
+
+/* ---- Comparing with what is there ---- */
+
+/* Whether live says all that wanted does; what servers add by default is live's own. */
+static bool covers(yyjson_val *live, yyjson_mut_val *wanted)
+{
+    yyjson_mut_val *key, *value;
+    size_t i, n;
+
+    if (yyjson_mut_is_arr(wanted)) {
+        if (!yyjson_is_arr(live) || yyjson_arr_size(live) != yyjson_mut_arr_size(wanted))
+            return false;
+        yyjson_mut_arr_foreach(wanted, i, n, value)
+        {
+            if (!covers(yyjson_arr_get(live, i), value))
+                return false;
+        }
+        return true;
+    }
+    if (!yyjson_mut_is_obj(wanted)) {
+        if (yyjson_mut_is_str(wanted))
+            return yyjson_equals_str(live, yyjson_mut_get_str(wanted));
+        return yyjson_get_type(live) == yyjson_mut_get_type(wanted) &&
+               (yyjson_is_bool(live) ? yyjson_get_bool(live) == yyjson_mut_get_bool(wanted)
+                                     : yyjson_get_sint(live) == yyjson_mut_get_sint(wanted));
+    }
+    yyjson_mut_obj_foreach(wanted, i, n, key, value)
+    {
+        yyjson_val *member = yyjson_obj_get(live, yyjson_mut_get_str(key));
+        if (!member || !covers(member, value))
+            return false;
+    }
+    return true;
+}
+
+/* A selector or a condition that live has and we no longer want would go on keeping requests away,
+ * so members count, too: all but those that servers add. */
+static bool has_only(yyjson_val *live, yyjson_mut_val *wanted)
+{
+    static const char *const ours[] = {"matchConditions", "objectSelector"};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(ours); i++) {
+        yyjson_val *member = yyjson_obj_get(live, ours[i]);
+        if (!yyjson_mut_obj_get(wanted, ours[i]) &&
+            (yyjson_obj_size(member) || yyjson_arr_size(member)))
+            return false;
+    }
+    return true;
+}
+
+static bool selectors_are_same(yyjson_val *live, yyjson_mut_val *wanted)
+{
+    static const char *const names[] = {"namespaceSelector", "objectSelector"};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++) {
+        yyjson_val *a = yyjson_obj_get(live, names[i]);
+        yyjson_mut_val *b = yyjson_mut_obj_get(wanted, names[i]);
+        if (b && yyjson_obj_size(a) != yyjson_mut_obj_size(b))
+            return false;
+    }
+    return true;
+}
+
+bool ek_registration_is_current(yyjson_mut_val *content, yyjson_val *live)
+{
+    yyjson_mut_val *webhooks = yyjson_mut_obj_get(content, "webhooks");
+    yyjson_val *there = yyjson_obj_get(live, "webhooks");
+    size_t n = yyjson_mut_arr_size(webhooks);
+
+    if (n == 0)
+        return yyjson_arr_size(there) == 0;
+    if (!live || !covers(live, content))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        yyjson_mut_val *wanted = yyjson_mut_arr_get(webhooks, i);
+        yyjson_val *hook = yyjson_arr_get(there, i);
+        if (!has_only(hook, wanted) || !selectors_are_same(hook, wanted))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What API servers are asked to send us: the webhooks of a MutatingWebhookConfiguration, computed
+ * from the bound policies, and which policies run behind which webhook.
+ *
+ * It is no policy engine: what a webhook lets through is matched again, exactly, for each policy.
+ * So rules may let through too much, never too little.
+ *
+ * Model. Policies are put into as few entries as honesty allows; each entry is one webhook, and the
+ * set of policies under /mutate/<name>:
+ *
+ *   failurePolicy        Fail and Ignore apart: a policy that may be left out must not keep
+ *                        requests from being served while we are away
+ *   reinvocationPolicy   IfNeeded apart: an API server that calls again must not run those that
+ *                        said Never a second time
+ *   matchPolicy          Exact apart: with Equivalent the server converts objects for us
+ *   versions             two policies that want one resource in different versions are apart, so
+ *                        that each gets the version it is written for
+ *
+ * Policies that are only to be observed are behind webhooks that ignore failures. Pure.
+ * Source: admissionregistration.k8s.io/v1, MutatingWebhook; mutation sheet, sections 2.1 and 2.3.
+ */
+#ifndef RECONCILERS_MUTATION_REGISTRATION_H
+#define RECONCILERS_MUTATION_REGISTRATION_H
+
+#include "reconcilers/mutation/engine.h"
+
+/* Name of the MutatingWebhookConfiguration. */
+#define EK_REGISTRATION_NAME "evenkeel"
+
+/* Entries beyond the eight that failurePolicy, reinvocationPolicy and matchPolicy make. */
+#define EK_REGISTRATION_ENTRIES_MAX 64
+
+struct ek_registration_entry {
+    char name[48]; /* "fail", "fail-again", "ignore-exact-2": last part of the path, and label */
+    bool ignore_failures, reinvoke, exact;
+    size_t *bound; /* indexes of the bound policies behind it, ascending; owned */
+    size_t n_bound;
+    const struct ek_rules *
+        *rules; /* their different rules, borrowed from them; the array is owned */
+    size_t n_rules;
+};
+
+struct ek_registration {
+    struct ek_registration_entry *entries; /* in the order in which they are called; owned */
+    size_t n_entries;
+    size_t left_out; /* bound policies that found no room */
+};
+
+/*
+ * Sorts n bound policies into entries. A policy is registered when it is to be applied, or when it
+ * says Observe; one that we merely leave to the API servers needs no calls. Policies and bindings
+ * that cannot be read match nothing and are left out. Release with ek_registration_done.
+ */
+void ek_registration_plan(const struct ek_bound *bound, size_t n,
+                          struct ek_registration *ret_registration);
+void ek_registration_done(struct ek_registration *registration);
+
+/* The i-th of the names that entries have as long as no versions differ; NULL beyond the last.
+ * Serving a set for each at all times lets replicas come and go without refusals. */
+const char *ek_registration_name(size_t i);
+
+/* Where we are and what stays out. NULL and "" are the same. */
+struct ek_registration_options {
+    const char *url; /* "https://10.0.0.7:9443": called there; "": by the service */
+    const char *service_namespace, *service_name;
+    int service_port;              /* 0: 443 */
+    const char *ca_bundle;         /* PEM */
+    const char *own_namespace;     /* never called for, and its service accounts neither */
+    const char *own_namespace_uid; /* the configuration belongs to the namespace: goes with it */
+    bool with_kube_system;         /* else kube-system and kube-node-lease are left alone */
+    bool without_conditions;       /* leave out match conditions made of the policies' own: for
+                                      servers that do not take them */
+    int timeout_s;                 /* 0: 10 */
+};
+
+/*
+ * The configuration as content for server-side apply: {metadata, webhooks}, a value of doc; bound
+ * is what was planned. Without entries webhooks is empty: registered is nothing.
+ */
+yyjson_mut_val *ek_registration_write(const struct ek_registration *registration,
+                                      const struct ek_bound *bound,
+                                      const struct ek_registration_options *options,
+                                      yyjson_mut_doc *doc);
+
+/* True when live, the object in the cluster (NULL: none), already says what content does: nothing
+ * is to be written. Without webhooks no object is as good as an empty one. */
+bool ek_registration_is_current(yyjson_mut_val *content, yyjson_val *live);
+
+#endif
