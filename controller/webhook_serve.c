@@ -5,6 +5,7 @@
 
 #include "api/time.h"
 #include "controller/webhook-internal.h"
+#include "reconcilers/mutation/confirm.h"
 
 #define MUTATE_PATH "/mutate"
 
@@ -201,8 +202,8 @@ static void evaluate(struct job *job, const struct ek_policy_set *set)
         .now_ns = now_ns, .canceled = is_over, .canceled_arg = job};
     struct ek_mutation_outcome outcome;
 
-    int rc = ek_engine_run(set, &job->review.request, &job->world.callbacks, &options,
-                           fresh_arena(job->thread), &outcome);
+    int rc = ek_confirm_run(set, &job->review.request, &job->world.callbacks, &options,
+                            fresh_arena(job->thread), &outcome);
     if (rc == EK_E_CANCELED) {
         refuse(job, 504, "the time for the request is over");
     } else if (rc) {
