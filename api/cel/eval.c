@@ -68,16 +68,11 @@ bool ek_cel_work(struct ek_cel_eval *e, uint64_t steps)
     return steps < EK_CEL_CHECK_FREQUENCY || !canceled(e);
 }
 
-/* The error "no such overload", without a name. */
-static struct ek_cel_val no_overload(const struct ek_cel_op *op)
+/* The error "no such overload" of an operator. */
+static NOINLINE struct ek_cel_val no_overload(struct ek_cel_eval *e, const struct ek_cel_op *op)
 {
-    static const struct ek_cel_fault fault = {
-        .kind = EK_CEL_E_EVAL,
-        .message = "no such overload",
-    };
-
-    (void)op;
-    return ek_cel_error(&fault);
+    e->position = op->position;
+    return ek_cel_no_overload(e, NULL, NULL, 0);
 }
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
@@ -128,7 +123,7 @@ static NOINLINE struct ek_cel_val resolve_cond(struct ek_cel_eval *e, const stru
     struct ek_cel_val test = ek_cel_run(e, op->a);
 
     if (test.kind != EK_CEL_BOOL)
-        return test.kind == EK_CEL_ERROR ? test : no_overload(op);
+        return test.kind == EK_CEL_ERROR ? test : no_overload(e, op);
     return ek_cel_resolve(e, &e->ops[test.b ? op->b : op->c]);
 }
 
@@ -193,7 +188,7 @@ static struct ek_cel_val run_logic(struct ek_cel_eval *e, const struct ek_cel_op
         if (e->ended)
             return ek_cel_error(&e->final);
         if (error.kind != EK_CEL_ERROR)
-            error = v.kind == EK_CEL_ERROR ? v : no_overload(op);
+            error = v.kind == EK_CEL_ERROR ? v : no_overload(e, op);
     }
     return error.kind == EK_CEL_ERROR ? error : ek_cel_bool(!decisive);
 }
@@ -205,7 +200,7 @@ static NOINLINE struct ek_cel_val run_not(struct ek_cel_eval *e, const struct ek
     e->cost++;
     if (v.kind == EK_CEL_BOOL)
         return ek_cel_bool(!v.b);
-    return v.kind == EK_CEL_ERROR ? v : no_overload(op);
+    return v.kind == EK_CEL_ERROR ? v : no_overload(e, op);
 }
 
 static NOINLINE struct ek_cel_val run_not_false(struct ek_cel_eval *e, const struct ek_cel_op *op)

@@ -45,6 +45,8 @@ static struct ek_cel_val dispatch(struct ek_cel_eval *e, const struct ek_cel_cal
         if (o->def->fn && admits(o, args, n))
             return o->def->fn(e, args, n);
     }
+    if (call->function->def->singleton)
+        return call->function->def->singleton(e, args, n);
     return ek_cel_no_overload(e, call->name, args, n);
 }
 

@@ -167,7 +167,8 @@ static struct ek_cel_call make_call(const struct callee *c)
         call.fn = o->def->fn;
         call.nonstrict = (o->def->flags & EK_CEL_NONSTRICT) != 0;
     } else {
-        call.fn = c->function->def->singleton;
+        if (!bound_overloads(c->function) || c->only) /* else whichever takes the arguments */
+            call.fn = c->function->def->singleton;
         for (uint32_t i = 0; i < c->function->n; i++)
             call.nonstrict |= (c->function->overloads[i].def->flags & EK_CEL_NONSTRICT) != 0;
     }
@@ -187,7 +188,7 @@ static bool is_binary(const struct callee *c, const struct ek_cel_call *call)
         return false;
     if (call->only)
         return strcmp(call->only->def->id, "string_format") != 0;
-    return c->function->def->singleton != NULL;
+    return c->function->def->singleton && !bound_overloads(c->function);
 }
 
 /* ---- Evaluating what is constant ------------------------------------------------------------- */
