@@ -1,14 +1,286 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/mutation/typecheck.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/cel/environment.h"
+#include "api/cel/parse.h"
+#include "api/quote.h"
+#include "reconcilers/mutation/compile.h"
+#include "reconcilers/mutation/typecheck-internal.h"
+
+#define WRITES_MAX  1000u
+#define PARSE_LIMIT ((size_t)32 << 20) /* of one expression's tree */
+
+/* ---- Collecting ---- */
+
+static bool grow(struct ek_arena *arena, void **array, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return true;
+    size_t more = *cap ? *cap * 2 : 16;
+    void *bigger = ek_arena_try(arena, more * size);
+    if (!bigger)
+        return false;
+    if (n)
+        memcpy(bigger, *array, n * size);
+    *array = bigger;
+    *cap = more;
+    return true;
+}
+
+void ek_type_report(struct ek_typewalk *w, enum ek_type_problem problem, uint32_t position,
+                    const char *fmt, ...)
+{
+    struct ek_type_collector *to = w->to;
+    char text[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (size_t i = 0; i < to->n; i++) {
+        const struct ek_type_finding *f = &to->list[i];
+        if (f->position == position && f->problem == problem && !strcmp(f->field, w->field) &&
+            !strcmp(f->message, text)) {
+            to->kinds[i] |= (uint64_t)1 << w->kind;
+            return;
+        }
+    }
+    size_t cap = to->cap;
+    if (to->n >= EK_TYPECHECK_FINDINGS_MAX ||
+        !grow(to->arena, (void **)&to->kinds, to->n, &cap, sizeof *to->kinds) ||
+        !grow(to->arena, (void **)&to->list, to->n, &to->cap, sizeof *to->list))
+        return;
+    to->kinds[to->n] = (uint64_t)1 << w->kind;
+    to->list[to->n++] = (struct ek_type_finding){.field = w->field,
+                                                 .position = position,
+                                                 .message = ek_arena_strdup(to->arena, text),
+                                                 .problem = problem};
+}
+
+/* A constant as JSON; NULL for what is none. */
+static const char *constant(struct ek_arena *arena, const struct ek_cel_node *node)
+{
+    char quoted[EK_QUOTE_SIZE];
+
+    if (!node || node->kind != EK_CEL_N_LITERAL)
+        return NULL;
+    switch (node->literal.kind) {
+    case EK_CEL_STRING:
+        return ek_arena_strdup(arena, ek_quote_short(ek_type_text(node), quoted));
+    case EK_CEL_BOOL:
+        return node->literal.b ? "true" : "false";
+    case EK_CEL_INT:
+        return ek_arena_printf(arena, "%lld", (long long)node->literal.i);
+    case EK_CEL_NULL:
+        return "null";
+    default:
+        return NULL;
+    }
+}
+
+void ek_type_write(struct ek_typewalk *w, const char *path, uint32_t position,
+                   const struct ek_cel_node *value, bool removes)
+{
+    struct ek_type_collector *to = w->to;
+
+    for (size_t i = 0; i < to->n_writes; i++)
+        if (to->writes[i].position == position && to->writes[i].mutation == w->mutation &&
+            !strcmp(to->writes[i].path, path))
+            return;
+    if (to->n_writes >= WRITES_MAX ||
+        !grow(to->arena, (void **)&to->writes, to->n_writes, &to->cap_writes, sizeof *to->writes))
+        return;
+    to->writes[to->n_writes++] = (struct ek_type_write){.mutation = w->mutation,
+                                                        .path = path,
+                                                        .position = position,
+                                                        .value = constant(to->arena, value),
+                                                        .removes = removes};
+}
+
+/* ---- One kind ---- */
+
+static const struct ek_cel_macro *find_macro(void *arg, const char *name, bool member, uint32_t n)
+{
+    return ek_cel_env_macro(arg, name, member, n);
+}
+
+/* Parses an expression that compiles; false when that fails all the same (memory). */
+static bool parse(struct ek_cel_env *env, const struct ek_expression *e, struct ek_arena *arena,
+                  struct ek_cel_ast *ret)
+{
+    const struct ek_cel_parse_options options = {.find_macro = find_macro,
+                                                 .find_macro_arg = env,
+                                                 .optional_syntax = true,
+                                                 .backticks = true};
+    EK_AUTO(ek_cel_issues) issues = {0};
+
+    return e->program && ek_cel_parse(e->text, strlen(e->text), &options, arena, ret, &issues) == 0;
+}
+
+static struct ek_shape shape_of(const struct ek_typecheck_kind *kind)
+{
+    struct ek_shape shape = {.kind = EK_SHAPE_ANY, .path = ""};
+
+    if (kind && kind->schema &&
+        !ek_schema_find_kind(kind->schema, kind->kind.group, kind->kind.version, kind->kind.kind,
+                             &shape.type, NULL)) {
+        shape.kind = EK_SHAPE_TYPED;
+        shape.schema = kind->schema;
+    }
+    return shape;
+}
+
+/* Shapes outlive trees: what they hold is in the collector's arena or the schema. */
+static struct ek_shape check(struct ek_typewalk *w, struct ek_cel_env *env,
+                             const struct ek_expression *e, const struct ek_type_target *target)
+{
+    struct ek_arena *arena = ek_arena_new(PARSE_LIMIT);
+    struct ek_shape shape = {.kind = EK_SHAPE_ANY};
+    struct ek_cel_ast ast;
+
+    w->field = e->field;
+    w->steps = 0;
+    w->scope = NULL;
+    if (parse(env, e, arena, &ast)) {
+        w->ast = &ast;
+        if (target)
+            ek_type_expect(w, ast.root, target);
+        else
+            shape = ek_type_infer(w, ast.root);
+        w->ast = NULL;
+    }
+    ek_arena_free(arena);
+    return shape;
+}
+
+static void check_mutation(struct ek_typewalk *w, struct ek_cel_env *env,
+                           const struct ek_mutation *m)
+{
+    const struct ek_type_target target = {.shape = w->object,
+                                          .name = "Object",
+                                          .atomics = !w->policy->replace_atomics,
+                                          .writes = true};
+
+    check(w, env, &m->expression, m->type == EK_MUTATION_APPLY ? &target : NULL);
+    if (m->safety == EK_SAFETY_CONDITION)
+        check(w, env, &m->condition, NULL);
+}
+
+static void check_kind(struct ek_typewalk *w, struct ek_cel_env *env)
+{
+    const struct ek_policy *policy = w->policy;
+
+    w->n_variables = 0;
+    for (size_t i = 0; i < policy->n_conditions; i++)
+        check(w, env, &policy->conditions[i], NULL);
+    for (size_t i = 0; i < policy->n_variables; i++) {
+        w->variables[i] = check(w, env, &policy->variables[i], NULL);
+        w->n_variables = i + 1;
+    }
+    for (size_t i = 0; i < policy->n_mutations; i++) {
+        w->mutation = i;
+        check_mutation(w, env, &policy->mutations[i]);
+    }
+}
+
+/* ---- All kinds ---- */
+
+static const char *kind_text(struct ek_arena *arena, const struct ek_gvk *kind)
+{
+    return ek_arena_printf(arena, "%s%s%s %s", kind->group, *kind->group ? "/" : "", kind->version,
+                           kind->kind);
+}
+
+/* Fills in which kinds a finding holds for. Texts may differ from kind to kind, so that all
+ * findings of one place count together. */
+static void name_kinds(struct ek_type_collector *to, const struct ek_typecheck_kind *kinds,
+                       uint64_t checked)
+{
+    for (size_t i = 0; i < to->n; i++) {
+        struct ek_type_finding *f = &to->list[i];
+        uint64_t together = 0;
+        const char *text = "";
+        for (size_t j = 0; j < to->n; j++)
+            if (to->list[j].position == f->position && to->list[j].problem == f->problem &&
+                !strcmp(to->list[j].field, f->field))
+                together |= to->kinds[j];
+        for (unsigned k = 0; k < 64; k++)
+            if (to->kinds[i] >> k & 1u)
+                text = ek_arena_printf(to->arena, "%s%s%s", text, *text ? ", " : "",
+                                       kind_text(to->arena, &kinds[k].kind));
+        f->kinds = text;
+        f->all_kinds = together == checked;
+    }
+}
+
+static size_t rank(const struct ek_policy *policy, const char *field)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < policy->n_conditions; i++, at++)
+        if (!strcmp(policy->conditions[i].field, field))
+            return at;
+    for (size_t i = 0; i < policy->n_variables; i++, at++)
+        if (!strcmp(policy->variables[i].field, field))
+            return at;
+    for (size_t i = 0; i < policy->n_mutations; i++, at++)
+        if (!strcmp(policy->mutations[i].expression.field, field))
+            return at;
+    return at;
+}
+
+/* A stable order by place; there are few. */
+static void sort(const struct ek_policy *policy, struct ek_type_finding *list, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct ek_type_finding f = list[i];
+        size_t j = i, at = rank(policy, f.field);
+        for (; j > 0; j--) {
+            size_t before = rank(policy, list[j - 1].field);
+            if (before < at || (before == at && list[j - 1].position <= f.position))
+                break;
+            list[j] = list[j - 1];
+        }
+        list[j] = f;
+    }
+}
+
 int ek_typecheck_policy(const struct ek_policy *policy, const struct ek_typecheck_kind *kinds,
                         size_t n_kinds, const struct ek_typecheck_kind *params,
                         struct ek_arena *arena, struct ek_type_findings *ret)
 {
-    (void)policy;
-    (void)kinds;
-    (void)params;
-    (void)arena;
-    *ret = (struct ek_type_findings){.n_kinds = n_kinds};
-    return 0;
+    static const struct ek_typecheck_kind unknown = {.kind = {"", "", ""}};
+    struct ek_type_collector to = {.arena = arena};
+    struct ek_typewalk w = {.to = &to, .policy = policy, .params = shape_of(params)};
+    struct ek_policy_envs envs = {0};
+    struct ek_err err;
+    uint64_t checked = 0;
+
+    *ret = (struct ek_type_findings){0};
+    n_kinds = n_kinds < EK_TYPECHECK_KINDS_MAX ? n_kinds : EK_TYPECHECK_KINDS_MAX;
+    w.variables = ek_arena_try(arena, (policy->n_variables + 1) * sizeof *w.variables);
+    int rc = w.variables ? ek_policy_envs_init(&envs, policy->has_params, 0, &err) : EK_E_LIMIT;
+    if (rc)
+        return rc;
+    /* Without any kind there still are params, and paths that mutations write. */
+    for (size_t i = 0; i < n_kinds || (i == 0 && n_kinds == 0); i++) {
+        w.kind = (unsigned)i;
+        w.object = shape_of(n_kinds ? &kinds[i] : &unknown);
+        ret->n_kinds += w.object.kind == EK_SHAPE_TYPED;
+        if (w.object.kind == EK_SHAPE_TYPED || !checked)
+            checked |= (uint64_t)1 << i;
+        check_kind(&w, envs.mutation);
+    }
+    ek_policy_envs_done(&envs);
+    name_kinds(&to, n_kinds ? kinds : &unknown, checked);
+    sort(policy, to.list, to.n);
+    ret->list = to.list;
+    ret->n = to.n;
+    ret->writes = to.writes;
+    ret->n_writes = to.n_writes;
+    return ek_arena_exhausted(arena) ? EK_E_LIMIT : 0;
 }

@@ -51,9 +51,22 @@ struct ek_type_finding {
     bool all_kinds;    /* of the kinds that were given; else the policy may ask before it reads */
 };
 
+/* A path that a mutation sets or removes, as far as its text tells. */
+struct ek_type_write {
+    size_t mutation;   /* which of the policy's */
+    const char *path;  /* "spec.template.spec.containers[name=\"proxy\"].image"; items of lists by
+                          index in a JSONPatch ("[0]", "[-]"); a path that goes on with data ends
+                          before that */
+    uint32_t position; /* in its expression, code points */
+    const char *value; /* a constant as JSON; NULL for all else */
+    bool removes;
+};
+
 struct ek_type_findings {
     const struct ek_type_finding *list; /* in the order of the policy, then of the text */
     size_t n;
+    const struct ek_type_write *writes; /* of all kinds, each once */
+    size_t n_writes;
     size_t n_kinds; /* that had a schema: 0 means that nothing could be checked */
 };
 
