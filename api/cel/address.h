@@ -53,6 +53,9 @@ size_t ek_cel_prefix_text(const struct ek_cel_prefix *p, char out[EK_CEL_ADDRESS
 
 bool ek_cel_address_equal(const struct ek_cel_address *a, const struct ek_cel_address *b);
 
+/* A number that equal addresses share. */
+uint64_t ek_cel_address_hash(const struct ek_cel_address *a);
+
 /* ::ffff:0:0/96: an IPv4 address written as one of version 6. */
 bool ek_cel_address_is_mapped(const struct ek_cel_address *a);
 bool ek_cel_address_is_unspecified(const struct ek_cel_address *a);

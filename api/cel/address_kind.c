@@ -64,6 +64,14 @@ bool ek_cel_address_equal(const struct ek_cel_address *a, const struct ek_cel_ad
     return ek_cel_address_agrees(a, b, a->bits);
 }
 
+uint64_t ek_cel_address_hash(const struct ek_cel_address *a)
+{
+    uint64_t halves[2];
+
+    memcpy(halves, a->bytes, sizeof halves);
+    return halves[0] * 0x9E3779B97F4A7C15u + halves[1] + a->bits;
+}
+
 bool ek_cel_address_is_mapped(const struct ek_cel_address *a)
 {
     static const uint8_t start[12] = {[10] = 0xff, [11] = 0xff};

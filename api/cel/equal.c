@@ -175,6 +175,8 @@ static enum ek_cel_equality optionals(struct comparison *c, const struct ek_cel_
 {
     if (!a->some || !b->some)
         return truth(a->some == b->some);
+    if (a->some->kind == EK_CEL_OPAQUE && b->some->kind == EK_CEL_NULL)
+        return EK_CEL_EQ_OVERLOAD; /* contents are compared without the look for null */
     return equal(c, a->some, b->some);
 }
 

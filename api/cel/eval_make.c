@@ -7,6 +7,7 @@
 
 #include "api/cel/eval.h"
 #include "api/cel/flat.h"
+#include "api/cel/native.h"
 #include "api/cel/value.h"
 
 #define LIST_COST   10u
@@ -168,9 +169,9 @@ static struct ek_cel_val make_map(struct ek_cel_eval *e, const struct ek_cel_op 
         int r = is_optional(e, op, i) ? unwrap(e, op, &key, &v) : 1;
         if (r < 0)
             return v;
-        if (key.kind == EK_CEL_BYTES) {
+        if (ek_cel_unhashable(&key)) {
             e->position = op->position;
-            return ek_cel_fail(e, "unsupported key type: bytes");
+            return ek_cel_fail(e, "unsupported key type: %s", ek_cel_unhashable(&key));
         }
         if (!put_entry(e, &map, &unset, op->n, &key, r ? &v : NULL))
             return ek_cel_no_memory(e);
@@ -218,7 +219,7 @@ static struct ek_cel_val check_patch(struct ek_cel_eval *e, const struct ek_cel_
         const struct ek_cel_field *f = &patch->fields[i];
         if (f->value.kind != EK_CEL_STRING && strcmp(f->name, "value") != 0)
             return ek_cel_fail(e, "unexpected type %s for JSONPatchType '%s' field",
-                               ek_cel_type_name(&f->value), f->name);
+                               ek_cel_native_type(&f->value), f->name);
     }
     return (struct ek_cel_val){.kind = EK_CEL_STRUCT, .object = patch};
 }

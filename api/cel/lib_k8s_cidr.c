@@ -33,7 +33,13 @@ static uint64_t cost_size(const struct ek_cel_opaque *value)
     return (prefix_of(value)->length + 7u) / 8;
 }
 
+static uint64_t hash(const struct ek_cel_opaque *value)
+{
+    return ek_cel_address_hash(&prefix_of(value)->address) + prefix_of(value)->length;
+}
+
 const struct ek_cel_opaque_kind ek_cel_cidr_kind = {
+    .hash = hash,
     .name = "net.CIDR",
     .equal = equal,
     .format = format,

@@ -30,6 +30,7 @@ static bool equal(const struct ek_cel_opaque *a, const struct ek_cel_opaque *b)
 static const struct ek_cel_opaque_kind format_kind = {
     .name = "kubernetes.NamedFormat",
     .equal = equal,
+    .unhashable = true,
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */

@@ -26,7 +26,13 @@ static uint64_t cost_size(const struct ek_cel_opaque *value)
     return address_of(value)->bits / 8;
 }
 
+static uint64_t hash(const struct ek_cel_opaque *value)
+{
+    return ek_cel_address_hash(address_of(value));
+}
+
 const struct ek_cel_opaque_kind ek_cel_ip_kind = {
+    .hash = hash,
     .name = "net.IP",
     .equal = equal,
     .format = format,

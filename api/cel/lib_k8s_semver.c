@@ -29,6 +29,7 @@ static const struct ek_cel_opaque_kind semver_kind = {
     .name = "kubernetes.Semver",
     .equal = equal,
     .format = format,
+    .unhashable = true,
 };
 
 static enum ek_semver_form form_of(const struct ek_cel_val *args, uint32_t n)

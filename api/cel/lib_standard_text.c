@@ -149,8 +149,9 @@ struct ek_cel_val ek_cel_op_in(struct ek_cel_eval *eval, const struct ek_cel_val
         return in_list(eval, item, container);
     if (container->kind != EK_CEL_MAP)
         return ek_cel_no_overload(eval, NULL, NULL, 0);
-    if (item->kind == EK_CEL_BYTES && container->form == EK_CEL_NATIVE && container->n)
-        return ek_cel_fail(eval, "internal error: hash of unhashable type bytes");
+    if (ek_cel_unhashable(item) && container->form == EK_CEL_NATIVE && container->n)
+        return ek_cel_fail(eval, "internal error: hash of unhashable type %s",
+                           ek_cel_unhashable(item));
     int found = ek_cel_map_get(eval, container, item, &value);
     return found < 0 ? value : ek_cel_bool(found);
 }

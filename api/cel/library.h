@@ -83,7 +83,10 @@ struct ek_cel_opaque_kind {
     uint64_t (*cost_size)(const struct ek_cel_opaque *value);
     /* The kind that == takes on its right side when its left is of this kind; NULL is this kind. */
     const struct ek_cel_opaque_kind *peer;
-    bool named; /* its name can be written in an expression: type(x) == net.IP */
+    bool named;      /* its name can be written in an expression: type(x) == net.IP */
+    bool unhashable; /* cannot be a key of a map, nor be looked for in one */
+    /* A number that equal values share, where maps find keys by content; NULL: by identity. */
+    uint64_t (*hash)(const struct ek_cel_opaque *value);
 };
 
 /*

@@ -32,6 +32,10 @@ static bool same_key(const struct ek_cel_val *a, const struct ek_cel_val *b)
         return strcmp(a->type->name, b->type->name) == 0;
     case EK_CEL_TIMESTAMP:
         return a->i == b->i && a->n == b->n && a->offset == b->offset;
+    case EK_CEL_OPAQUE:
+        return a->opaque == b->opaque ||
+               (a->opaque->kind == b->opaque->kind && a->opaque->kind->hash &&
+                a->opaque->kind->equal(a->opaque, b->opaque));
     default: /* by place, or all of the number */
         return a->u == b->u && a->n == b->n && a->form == b->form;
     }
@@ -57,6 +61,10 @@ static uint32_t hash_key(const struct ek_cel_val *key, uint64_t seed)
         break;
     case EK_CEL_TYPE:
         return (uint32_t)ek_cel_hash(key->type->name, strlen(key->type->name), seed);
+    case EK_CEL_OPAQUE:
+        if (key->opaque->kind->hash)
+            bits = key->opaque->kind->hash(key->opaque);
+        break;
     default:
         break;
     }

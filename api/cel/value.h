@@ -70,6 +70,15 @@ static inline bool ek_cel_same_octets(const struct ek_cel_val *a, const struct e
     return a->n == b->n && (a->n == 0 || memcmp(a->s, b->s, a->n) == 0);
 }
 
+/* The name of the type of a value that cannot be a key, which the reference has no hash for; NULL
+ * for all others. */
+static inline const char *ek_cel_unhashable(const struct ek_cel_val *v)
+{
+    if (v->kind == EK_CEL_OPAQUE && v->opaque->kind->unhashable)
+        return v->opaque->kind->name;
+    return v->kind == EK_CEL_BYTES ? "bytes" : NULL;
+}
+
 /* True when two numbers of any kinds are equal, as the reference compares them; NaN never is. */
 bool ek_cel_numbers_equal(const struct ek_cel_val *a, const struct ek_cel_val *b);
 
