@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "api/mem.h"
 #include "api/patch/jsonpatch-internal.h"
 #include "api/quote.h"
 
@@ -51,14 +54,50 @@ static bool same_items(yyjson_mut_val *a, yyjson_mut_val *b)
     return true;
 }
 
-static bool same_members(yyjson_mut_val *a, yyjson_mut_val *b)
+/* Larger objects are sorted, so that comparing them takes no longer in another order. */
+#define SEARCHED_MAX 64
+
+struct member {
+    struct ek_str key;
+    yyjson_mut_val *value;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    size_t len = x->key.len < y->key.len ? x->key.len : y->key.len;
+    int order = memcmp(x->key.p, y->key.p, len);
+
+    return order ? order : (x->key.len > y->key.len) - (x->key.len < y->key.len);
+}
+
+static void sort_members(yyjson_mut_val *object, struct member *ret_members)
+{
+    size_t i, max;
+    yyjson_mut_val *key, *val;
+
+    yyjson_mut_obj_foreach(object, i, max, key, val)
+    {
+        ret_members[i] =
+            (struct member){{unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)}, val};
+    }
+    qsort(ret_members, unsafe_yyjson_get_len(object), sizeof *ret_members, by_key);
+}
+
+static bool same_sorted(const struct member *a, const struct member *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!ek_str_eq(a[i].key, b[i].key) || !same(a[i].value, b[i].value))
+            return false;
+    return true;
+}
+
+static bool same_searched(yyjson_mut_val *a, yyjson_mut_val *b)
 {
     yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(a);
     size_t i, max;
     yyjson_mut_val *key, *val;
 
-    if (yyjson_mut_obj_size(a) != yyjson_mut_obj_size(b))
-        return false;
     yyjson_mut_obj_foreach(b, i, max, key, val)
     {
         yyjson_mut_val *own =
@@ -67,6 +106,22 @@ static bool same_members(yyjson_mut_val *a, yyjson_mut_val *b)
             return false;
     }
     return true;
+}
+
+static bool same_members(yyjson_mut_val *a, yyjson_mut_val *b)
+{
+    size_t n = unsafe_yyjson_get_len(a);
+
+    if (n != unsafe_yyjson_get_len(b))
+        return false;
+    struct member *members = n > SEARCHED_MAX ? ek_realloc(NULL, 2 * n * sizeof *members) : NULL;
+    if (!members) /* small, or no memory: then it takes long */
+        return same_searched(a, b);
+    sort_members(a, members);
+    sort_members(b, members + n);
+    bool equal = same_sorted(members, members + n, n);
+    ek_free(members);
+    return equal;
 }
 
 /* True when two values are equal; recursion is bounded, for trees and patches nest so far only. */

@@ -245,8 +245,10 @@ int ek_merge_say(int rc, const char *prefix, const struct ek_buf *found_text, st
     if (rc == 0)
         return 0;
     if (rc == EK_E_LIMIT)
-        return ek_err_set(err, rc, "a value nests deeper than %d levels, or a list is too long",
-                          EK_JSON_DEPTH_MAX);
+        return ek_err_set(err, rc,
+                          "a value nests deeper than %d levels, a list is too long, or there are "
+                          "more than %d removals",
+                          EK_JSON_DEPTH_MAX, EK_MERGE_REMOVALS_MAX);
     if (rc != EK_E_INVAL)
         return ek_err_set(err, rc, "no memory to merge a patch");
     if (text) {

@@ -37,6 +37,9 @@
 #define EK_MERGE_DUPLICATES 1u /* validate: sets and keyed lists may hold an item twice */
 #define EK_MERGE_ATOMIC     2u /* apply: what is atomic may be replaced, and removed from */
 
+/* A patch with more removals is refused: each takes a walk through its lists. */
+#define EK_MERGE_REMOVALS_MAX 1000
+
 /* Error texts are cut at this length. */
 #define EK_MERGE_TEXT_MAX ((size_t)16 * 1024)
 
@@ -59,7 +62,7 @@ struct ek_merge_removal {
 struct ek_merge_patch {
     yyjson_mut_val *value; /* NULL when there are only removals */
     const struct ek_merge_removal *removals;
-    size_t n_removals;
+    size_t n_removals; /* at most EK_MERGE_REMOVALS_MAX, or EK_E_LIMIT is the answer */
 };
 
 /*

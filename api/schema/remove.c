@@ -94,7 +94,7 @@ static int check_removal(struct check *c, const struct ek_merge_removal *removal
 int ek_check_removals(const struct ek_schema *schema, uint32_t type,
                       const struct ek_merge_patch *patch, unsigned flags, struct ek_buf *out)
 {
-    int rc = 0;
+    int rc = patch->n_removals > EK_MERGE_REMOVALS_MAX ? EK_E_LIMIT : 0;
 
     for (size_t i = 0; rc == 0 && i < patch->n_removals; i++) {
         struct check c = {.schema = schema, .flags = flags, .out = out, .type = type};

@@ -306,6 +306,28 @@ START_TEST(copies_are_bounded)
 }
 END_TEST
 
+/* Large objects in another order are told equal, and unequal, without a search for each member. */
+START_TEST(large_objects_are_compared)
+{
+    enum { N = 30000 };
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_mut_obj(doc), *value = yyjson_mut_obj(doc);
+    struct ek_jsonpatch_op op = {EK_STR("test"), EK_STR(""), {NULL, 0}, value};
+    char text[16];
+
+    for (int i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "n%d", i);
+        yyjson_mut_obj_add(root, yyjson_mut_strcpy(doc, text), yyjson_mut_int(doc, i));
+        snprintf(text, sizeof text, "n%d", N - 1 - i);
+        yyjson_mut_obj_add(value, yyjson_mut_strcpy(doc, text), yyjson_mut_int(doc, N - 1 - i));
+    }
+    ck_assert_int_eq(ek_jsonpatch_apply(doc, &root, &op, 1, 0, NULL, NULL), 0);
+    yyjson_mut_set_int(yyjson_mut_obj_get(value, "n777"), 778);
+    ck_assert_int_eq(ek_jsonpatch_apply(doc, &root, &op, 1, 0, NULL, NULL), EK_E_CONFLICT);
+    yyjson_mut_doc_free(doc);
+}
+END_TEST
+
 /* Operations that each nest a little deeper end at the depth of JSON. */
 START_TEST(depth_is_bounded)
 {
@@ -437,6 +459,7 @@ int main(void)
     tcase_add_loop_test(t, patches_are_applied, 0, EK_ARRAY_SIZE(rows));
     tcase_add_test(t, a_failure_leaves_no_trace);
     tcase_add_test(t, copies_are_bounded);
+    tcase_add_test(t, large_objects_are_compared);
     tcase_add_test(t, depth_is_bounded);
     tcase_add_loop_test(t, malformed_patches_are_refused, 0, EK_ARRAY_SIZE(malformed));
     tcase_add_test(t, answers_to_generated_patches);

@@ -586,6 +586,33 @@ START_TEST(many_fields)
 }
 END_TEST
 
+/* Every allocation fails in turn: an error each time, and memory is given back. */
+START_TEST(memory_may_end)
+{
+    static const char text[] =
+        "{\"spec\":{\"group\":\"g\",\"names\":{\"kind\":\"K\"},\"versions\":[{\"name\":\"v1\","
+        "\"schema\":"
+        "{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\","
+        "\"items\":{"
+        "\"type\":\"string\"}},\"b\":{\"type\":\"object\",\"x-kubernetes-embedded-resource\":true,"
+        "\"default\":{\"x\":1}}}}}}]}}";
+    yyjson_doc *crd = ek_json_parse(text, sizeof text - 1, NULL);
+    struct ek_schema *schema = NULL;
+    int rc = EK_E_NOMEM;
+
+    for (long n = 1; rc && n < 500; n++) {
+        ek_alloc_fail_after(n);
+        rc = ek_schema_compile_crd(yyjson_doc_get_root(crd), "v1", &schema, NULL);
+        ek_alloc_fail_after(0);
+        ck_assert_msg(rc == 0 || rc == EK_E_NOMEM, "%ld: %d", n, rc);
+        ck_assert_int_eq(rc == 0, schema != NULL);
+    }
+    ck_assert_int_eq(rc, 0);
+    ek_schema_unref(schema);
+    yyjson_doc_free(crd);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("schema");
@@ -597,6 +624,7 @@ int main(void)
     tcase_add_test(t, depth_is_bounded);
     tcase_add_loop_test(t, odd_definitions, 0, EK_ARRAY_SIZE(definitions));
     tcase_add_test(t, many_fields);
+    tcase_add_test(t, memory_may_end);
     if (access(OPENAPI, R_OK) == 0) {
         tcase_add_loop_test(t, images_can_be_read_elsewhere, 0, EK_ARRAY_SIZE(documents));
         tcase_add_test(t, damaged_images_do_no_harm);
