@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "api/base64.h"
+#include "api/cel/native.h"
 #include "api/cel/number.h"
 #include "api/cel/time.h"
 #include "api/cel/type.h"
@@ -74,6 +76,23 @@ static yyjson_mut_val *refuse(struct conversion *c, const struct step *at, const
     ek_buf_init(&path, 2048);
     format_path(at, &path);
     ek_err_set(c->err, EK_E_INVAL, "%s%s%s", ek_buf_str(&path), path.len ? ": " : "", what);
+    return NULL;
+}
+
+/* What the reference says when it makes the value of a JSONPatch: protobuf does within objects
+ * (with a no-break space), the types themselves do elsewhere. */
+static yyjson_mut_val *refuse_native(struct conversion *c, const struct ek_cel_val *v,
+                                     enum place place)
+{
+    if (place == FIELD || place == ELEMENT)
+        ek_err_set(c->err, EK_E_INVAL, "proto:\xc2\xa0invalid type: %.100s", ek_cel_native_type(v));
+    else if (v->kind == EK_CEL_TYPE)
+        ek_err_set(c->err, EK_E_INVAL, "type conversion not supported for 'type'");
+    else if (v->kind == EK_CEL_STRUCT)
+        ek_err_set(c->err, EK_E_INVAL, "cannot convert to native type: *structpb.Value");
+    else
+        ek_err_set(c->err, EK_E_INVAL, "type conversion error from '%.100s' to '*structpb.Value'",
+                   ek_cel_native_name(v));
     return NULL;
 }
 
@@ -271,6 +290,8 @@ static yyjson_mut_val *structure(struct conversion *c, const struct ek_cel_val *
     const struct ek_cel_struct *s = v->object;
     yyjson_mut_val *object, *key, *value;
 
+    if (place == VALUE && !strcmp(s->type, "JSONPatch"))
+        return refuse_native(c, v, place);
     /* protobuf has another type for these than for what lists and maps hold */
     if (place == VALUE && at)
         return refuse(c, at, "an object in a list or map cannot be the value of a JSONPatch");
@@ -294,6 +315,8 @@ static yyjson_mut_val *container(struct conversion *c, const struct ek_cel_val *
         return structure(c, v, place, at);
     if (v->form == EK_CEL_JSON && place != VALUE)
         return copy(c, v, at);
+    if (place == ELEMENT && c->rules == EK_CEL_JSON_JSONPATCH)
+        return refuse_native(c, v, place);
     if (place == ELEMENT)
         return refuse(c, at,
                       v->kind == EK_CEL_LIST
@@ -314,11 +337,21 @@ static yyjson_mut_val *optional(struct conversion *c, const struct ek_cel_val *v
     return made(c, yyjson_mut_null(c->doc));
 }
 
+/* Kinds that the value of a JSONPatch cannot have. */
+static bool is_foreign(const struct ek_cel_val *v, bool object)
+{
+    if (v->kind == EK_CEL_NULL || v->kind == EK_CEL_TIMESTAMP || v->kind == EK_CEL_DURATION)
+        return object;
+    return v->kind == EK_CEL_OPAQUE || (v->kind == EK_CEL_TYPE && !object);
+}
+
 static yyjson_mut_val *convert_kind(struct conversion *c, const struct ek_cel_val *v,
                                     enum place place, const struct step *at)
 {
     bool object = place == FIELD || place == ELEMENT;
 
+    if (c->rules == EK_CEL_JSON_JSONPATCH && is_foreign(v, object))
+        return refuse_native(c, v, place);
     switch (v->kind) {
     case EK_CEL_NULL: /* protobuf's null, in an object, is of a type that JSON has not */
         return object ? refuse(c, at, "null cannot be set: optional.none() does what it would")

@@ -186,7 +186,8 @@ static const char *apply_object(struct step *s, const struct ek_cel_val *value)
         return ek_arena_printf(arena, "type mismatch: %s", names);
     yyjson_mut_val *patch = ek_patch_from_object(value, extended, tree, &err);
     if (!patch)
-        return ek_arena_strdup(arena, err.message);
+        return extended || err.code != EK_E_INVAL ? ek_arena_strdup(arena, err.message)
+                                                  : "invalid return type: *dynamic.ObjectVal";
     /* The server writes the live ones over whatever the patch says. */
     yyjson_mut_obj_remove_key(patch, "apiVersion");
     yyjson_mut_obj_remove_key(patch, "kind");

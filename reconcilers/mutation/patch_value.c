@@ -5,8 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/cel/native.h"
 #include "api/obj.h"
 #include "api/schema/merge.h"
+
+/* How much of a value a message shows. */
+#define FOREIGN_TEXT_MAX 4096
 
 /* ---- Type names ---- */
 
@@ -91,26 +95,18 @@ static yyjson_mut_val *checked(struct conversion *c, yyjson_mut_val *made)
     return made ? made : no_memory(c);
 }
 
-/* A value that no schema takes, told by its Go type; text is as people read it. */
-static yyjson_mut_val *foreign(struct conversion *c, const char *go_type,
-                               const struct ek_cel_val *value)
+/* A value that no schema takes, told as Go prints it. */
+static yyjson_mut_val *foreign(struct conversion *c, const struct ek_cel_val *value)
 {
+    EK_AUTO(ek_buf) syntax;
     EK_AUTO(ek_buf) text;
 
-    ek_buf_init(&text, 4096);
-    ek_cel_format(value, &text);
-    return checked(c, ek_merge_foreign(c->doc, go_type, ek_buf_str(&text), ek_buf_str(&text)));
-}
-
-static yyjson_mut_val *convert_uint(struct conversion *c, uint64_t u)
-{
-    char syntax[32], text[32];
-
-    if (c->extended)
-        return checked(c, yyjson_mut_uint(c->doc, u));
-    snprintf(syntax, sizeof syntax, "0x%" PRIx64, u);
-    snprintf(text, sizeof text, "%" PRIu64, u);
-    return checked(c, ek_merge_foreign(c->doc, "uint64", syntax, text));
+    ek_buf_init(&syntax, FOREIGN_TEXT_MAX);
+    ek_buf_init(&text, FOREIGN_TEXT_MAX);
+    ek_cel_native_syntax(value, &syntax);
+    ek_cel_native_text(value, &text);
+    return checked(c, ek_merge_foreign(c->doc, ek_cel_native_type(value), ek_buf_str(&syntax),
+                                       ek_buf_str(&text)));
 }
 
 static yyjson_mut_val *convert_double(struct conversion *c, double d)
@@ -124,6 +120,16 @@ static yyjson_mut_val *convert_double(struct conversion *c, double d)
                                                                        : "-Infinity"));
 }
 
+/* Stands for an object that could not be converted. */
+static yyjson_mut_val *failed_field(struct conversion *c)
+{
+    yyjson_mut_val *error =
+        ek_merge_foreign(c->doc, "*types.Err", c->err->message, c->err->message);
+
+    *c->err = (struct ek_err){0};
+    return checked(c, error);
+}
+
 static yyjson_mut_val *convert_struct(struct conversion *c, const struct ek_cel_val *value)
 {
     yyjson_mut_val *object = yyjson_mut_obj(c->doc);
@@ -133,8 +139,12 @@ static yyjson_mut_val *convert_struct(struct conversion *c, const struct ek_cel_
         struct ek_cel_val field;
         ek_cel_struct_at(value, i, &name, &field);
         yyjson_mut_val *made = convert(c, &field, PLACE_FIELD);
-        if (!made)
-            return NULL;
+        if (!made) {
+            if (c->err->code == EK_E_INVAL)
+                ek_err_prefix(c->err, "fail to convert field \"%s\"", name);
+            return c->extended || c->depth == 0 || c->err->code != EK_E_INVAL ? NULL
+                                                                              : failed_field(c);
+        }
         if (!yyjson_mut_obj_add(object, yyjson_mut_strcpy(c->doc, name), made))
             return no_memory(c);
     }
@@ -157,6 +167,27 @@ static yyjson_mut_val *convert_list(struct conversion *c, const struct ek_cel_va
     return checked(c, list);
 }
 
+/* A key that is no text breaks the conversion of the object that it is in; where that is itself a
+ * field, the server takes the error for the field's value. */
+static yyjson_mut_val *wrong_key(struct conversion *c, const struct ek_cel_val *key)
+{
+    char shown[64];
+
+    if (key->kind == EK_CEL_BOOL)
+        snprintf(shown, sizeof shown, "%%!q(types.Bool=%s)", key->b ? "true" : "false");
+    else if (key->kind == EK_CEL_INT && key->i > 0 && key->i < 0x20)
+        snprintf(shown, sizeof shown, "'\\x%02x'", (unsigned)key->i);
+    else if (key->kind == EK_CEL_INT && key->i >= 0x20 && key->i < 0x7f)
+        snprintf(shown, sizeof shown, "'%c'", (char)key->i);
+    else
+        snprintf(shown, sizeof shown, "%s", "'?'");
+    ek_err_set(c->err, EK_E_INVAL, "map key %s is of type %s, not string", shown,
+               key->kind == EK_CEL_BOOL  ? "types.Bool"
+               : key->kind == EK_CEL_INT ? "types.Int"
+                                         : "types.Uint");
+    return NULL;
+}
+
 static yyjson_mut_val *convert_map(struct conversion *c, const struct ek_cel_val *value)
 {
     yyjson_mut_val *object = yyjson_mut_obj(c->doc);
@@ -165,9 +196,7 @@ static yyjson_mut_val *convert_map(struct conversion *c, const struct ek_cel_val
     ek_cel_iter_init(&iter, value);
     while (object && ek_cel_iter_next(&iter)) {
         if (iter.key.kind != EK_CEL_STRING) {
-            ek_err_set(c->err, EK_E_INVAL, "map key is of type %s, not string",
-                       ek_cel_type_name(&iter.key));
-            return NULL;
+            return wrong_key(c, &iter.key);
         }
         yyjson_mut_val *made = convert(c, &iter.value, PLACE_ITEM);
         if (!made)
@@ -181,15 +210,8 @@ static yyjson_mut_val *convert_map(struct conversion *c, const struct ek_cel_val
 /* Kinds that JSON has no form for. */
 static yyjson_mut_val *convert_other(struct conversion *c, const struct ek_cel_val *value)
 {
-    static const char *const go_types[EK_CEL_KIND_MAX] = {
-        [EK_CEL_BYTES] = "[]uint8",          [EK_CEL_TIMESTAMP] = "time.Time",
-        [EK_CEL_DURATION] = "time.Duration", [EK_CEL_TYPE] = "string",
-        [EK_CEL_STRUCT] = "struct",          [EK_CEL_OPAQUE] = "struct",
-    };
-
-    if (c->extended)
-        return ek_cel_to_json(value, EK_CEL_JSON_PLAIN, c->doc, c->err);
-    return foreign(c, go_types[value->kind] ? go_types[value->kind] : "struct", value);
+    return c->extended ? ek_cel_to_json(value, EK_CEL_JSON_PLAIN, c->doc, c->err)
+                       : foreign(c, value);
 }
 
 static yyjson_mut_val *convert_container(struct conversion *c, const struct ek_cel_val *value,
@@ -198,7 +220,7 @@ static yyjson_mut_val *convert_container(struct conversion *c, const struct ek_c
     if (value->form == EK_CEL_JSON)
         return checked(c, yyjson_val_mut_copy(c->doc, value->json));
     if (place == PLACE_ITEM && !c->extended)
-        return foreign(c, value->kind == EK_CEL_LIST ? "[]ref.Val" : "map[ref.Val]ref.Val", value);
+        return foreign(c, value);
     return value->kind == EK_CEL_LIST ? convert_list(c, value) : convert_map(c, value);
 }
 
@@ -207,14 +229,13 @@ static yyjson_mut_val *convert_kind(struct conversion *c, const struct ek_cel_va
 {
     switch ((enum ek_cel_kind)value->kind) {
     case EK_CEL_NULL: /* the server knows it as a protobuf value, which nothing takes */
-        return c->extended ? checked(c, yyjson_mut_null(c->doc))
-                           : checked(c, ek_merge_foreign(c->doc, "structpb.NullValue", "0", "0"));
+        return c->extended ? checked(c, yyjson_mut_null(c->doc)) : foreign(c, value);
     case EK_CEL_BOOL:
         return checked(c, yyjson_mut_bool(c->doc, value->b));
     case EK_CEL_INT:
         return checked(c, yyjson_mut_sint(c->doc, value->i));
     case EK_CEL_UINT:
-        return convert_uint(c, value->u);
+        return c->extended ? checked(c, yyjson_mut_uint(c->doc, value->u)) : foreign(c, value);
     case EK_CEL_DOUBLE:
         return convert_double(c, value->d);
     case EK_CEL_STRING:

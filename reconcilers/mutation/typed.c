@@ -6,6 +6,7 @@
 #include "api/mem.h"
 #include "api/obj.h"
 #include "api/patch/jsondiff.h"
+#include "reconcilers/mutation/builtin_defaults.h"
 #include "reconcilers/mutation/go_fields.h"
 #include "reconcilers/mutation/typed-internal.h"
 
@@ -89,11 +90,17 @@ static bool vanishes(const struct ek_place *place, const struct ek_schema_type *
     }
 }
 
-/* The value that a field has when nobody sets it; NULL when it is then absent. */
-static yyjson_mut_val *unset(struct ek_settler *s, const struct ek_schema_field *field)
+/* The value that a field has when nobody sets it, in object of the struct owner; NULL when it is
+ * then absent. */
+static yyjson_mut_val *unset(struct ek_settler *s, struct ek_str owner,
+                             const struct ek_schema_field *field, yyjson_mut_val *object)
 {
     const struct ek_schema_type *t = ek_schema_type(s->schema, field->type);
+    struct ek_str name = ek_schema_text(s->schema, field->name);
+    yyjson_mut_val *value = ek_builtin_default(owner, name, object, s->doc);
 
+    if (value)
+        return value;
     if (field->initial != EK_SCHEMA_NONE)
         return ek_schema_initial(s->schema, field, s->doc);
     bool pointer = t->list != EK_LIST_NONE || t->map != EK_MAP_NONE;
@@ -127,7 +134,7 @@ static void note_unknown(struct ek_settler *s, const struct ek_place *place)
     ek_buf_puts(&s->unknown, "\"");
 }
 
-/* Settles one member; true when it is to be left out. */
+/* Settles one member; true when it is to be left out, or to be what it is unset. */
 static bool settle_member(struct ek_settler *s, const struct ek_place *up,
                           const struct ek_schema_type *t, yyjson_mut_val *key,
                           yyjson_mut_val *value, yyjson_val *base)
@@ -145,30 +152,23 @@ static bool settle_member(struct ek_settler *s, const struct ek_place *up,
     place.type = field->type;
     if (!yyjson_mut_is_null(value))
         settle(s, &place, value, base);
-    if (s->rc || !vanishes(&place, its, value))
-        return false;
-    yyjson_mut_val *initial = unset(s, field);
-    if (!initial)
-        return true;
-    if (yyjson_mut_is_null(value) || !ek_settler_is_zero(initial)) {
-        value->tag = initial->tag;
-        value->uni = initial->uni;
-    }
-    return false;
+    return !s->rc && vanishes(&place, its, value);
 }
 
 /* Adds what a struct has without being told: in a new one all of it, else what was taken out. */
 static void fill(struct ek_settler *s, const struct ek_schema_type *t, yyjson_mut_val *object,
-                 yyjson_val *base)
+                 yyjson_val *base, bool refill)
 {
     const struct ek_schema_field *fields = ek_schema_fields(s->schema, t);
+    struct ek_str package, owner = ek_settler_owner(s, t, &package);
 
     for (uint32_t i = 0; i < t->n_fields && !s->rc; i++) {
         struct ek_str name = ek_schema_text(s->schema, fields[i].name);
-        if ((base && !yyjson_obj_getn(base, name.p, name.len)) ||
-            yyjson_mut_obj_getn(object, name.p, name.len))
+        bool due = !base || refill || yyjson_obj_getn(base, name.p, name.len) ||
+                   ek_builtin_default_follows(owner, name);
+        if (!due || yyjson_mut_obj_getn(object, name.p, name.len))
             continue;
-        yyjson_mut_val *value = unset(s, &fields[i]);
+        yyjson_mut_val *value = unset(s, owner, &fields[i], object);
         if (value &&
             !ek_settler_made(
                 s, yyjson_mut_obj_add(object, yyjson_mut_strncpy(s->doc, name.p, name.len), value)
@@ -176,7 +176,7 @@ static void fill(struct ek_settler *s, const struct ek_schema_type *t, yyjson_mu
                        : NULL))
             return;
         if (value && is_struct(ek_schema_type(s->schema, fields[i].type)) && is_empty(value))
-            fill(s, ek_schema_type(s->schema, fields[i].type), value, NULL);
+            fill(s, ek_schema_type(s->schema, fields[i].type), value, NULL, false);
     }
 }
 
@@ -186,7 +186,7 @@ static void settle_struct(struct ek_settler *s, struct ek_place *place,
     yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(object);
     yyjson_obj_iter old = yyjson_obj_iter_with(base);
     yyjson_mut_val *key;
-    bool changed = yyjson_obj_size(base) != yyjson_mut_obj_size(object);
+    bool changed = yyjson_obj_size(base) != yyjson_mut_obj_size(object), refill = false;
 
     place->own = ek_settler_owner(s, t, &place->own_package);
     while (!s->rc && (key = yyjson_mut_obj_iter_next(&iter))) {
@@ -197,11 +197,13 @@ static void settle_struct(struct ek_settler *s, struct ek_place *place,
         if (before && ek_jsondiff_equal(before, value))
             continue;
         changed = true;
-        if (settle_member(s, place, t, key, value, before))
+        if (settle_member(s, place, t, key, value, before)) {
             yyjson_mut_obj_iter_remove(&iter);
+            refill = true;
+        }
     }
     if ((changed || !base) && !s->rc)
-        fill(s, t, object, base);
+        fill(s, t, object, base, refill);
 }
 
 /* ---- Lists and maps ---- */

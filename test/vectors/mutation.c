@@ -9,6 +9,8 @@
 #include "api/obj.h"
 #include "api/schema/schema.h"
 #include "reconcilers/mutation/engine.h"
+#include "reconcilers/mutation/structural.h"
+#include "reconcilers/mutation/typed.h"
 #include "test/vectors/vectors.h"
 
 #define SCHEMAS_MAX 64
@@ -21,11 +23,15 @@ struct recording {
     yyjson_doc *crds;
 };
 
+#define STORED_MAX 64
+
 /* One case as the engine's world. */
 struct world {
     const struct recording *recording;
     yyjson_val *record;
     struct ek_arena *arena;
+    yyjson_doc *stored[STORED_MAX]; /* params with the defaults that storing gave them */
+    size_t n_stored;
 };
 
 static yyjson_doc *read_json(const char *folder, const char *name)
@@ -193,35 +199,146 @@ static enum ek_world_answer params(void *arg, const char *api_version, const cha
 {
     const struct world *world = arg;
     struct query query = {api_version, kind, namespace, name, selector, add, add_arg, 0};
-    yyjson_val *v;
-    size_t i, n;
 
     (void)err;
-    yyjson_arr_foreach(yyjson_obj_get(world->record, "params"), i, n, v) try_param(&query, v);
-    yyjson_arr_foreach(yyjson_obj_get(world->record, "existing"), i, n, v) try_param(&query, v);
+    for (size_t i = 0; i < world->n_stored; i++)
+        try_param(&query, yyjson_doc_get_root(world->stored[i]));
     if (!query.found) /* the object itself exists before an update */
         try_param(&query, ek_json_get(world->record, "admission", "oldObject", NULL));
     return query.found ? EK_WORLD_FOUND : EK_WORLD_ABSENT;
+}
+
+/* The schema that knows a kind, NULL when none does. */
+static const struct ek_schema *schema_of(const struct recording *recording, const char *group,
+                                         const char *version, const char *kind, uint32_t *ret_type)
+{
+    for (size_t i = 0; i < recording->n; i++)
+        if (!ek_schema_find_kind(recording->schemas[i], group, version, kind, ret_type, NULL))
+            return recording->schemas[i];
+    return NULL;
 }
 
 static enum ek_world_answer find_schema(void *arg, const struct ek_gvk *kind,
                                         const struct ek_schema **ret_schema, struct ek_err *err)
 {
     const struct world *world = arg;
-    const struct recording *recording = world->recording;
+    uint32_t type;
 
     (void)err;
-    for (size_t i = 0; i < recording->n; i++) {
-        uint32_t type;
-        if (!ek_schema_find_kind(recording->schemas[i], kind->group, kind->version, kind->kind,
-                                 &type, NULL)) {
-            *ret_schema = recording->schemas[i];
-            return EK_WORLD_FOUND;
-        }
-    }
+    *ret_schema = schema_of(world->recording, kind->group, kind->version, kind->kind, &type);
     /* A group version without that kind: the server has a converter that does not know it. */
-    *ret_schema = recording->schemas[0];
+    if (!*ret_schema)
+        *ret_schema = world->recording->schemas[0];
     return EK_WORLD_FOUND;
+}
+
+/* Keeps an object as the server stores it, with defaults. */
+static void store(struct world *world, yyjson_val *object)
+{
+    const char *api_version = ek_json_str(object, "apiVersion", NULL);
+    const char *kind = ek_json_str(object, "kind", NULL);
+    const char *slash = api_version ? strchr(api_version, '/') : NULL;
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, object);
+    uint32_t type;
+    const char *error;
+
+    if (api_version && kind && world->n_stored < STORED_MAX) {
+        const struct ek_schema *schema =
+            schema_of(world->recording, group_of(world->arena, api_version),
+                      slash ? slash + 1 : api_version, kind, &type);
+        struct ek_typed typed = {schema, type, doc, false, world->arena};
+        if (schema && strstr(api_version, "example.com"))
+            ek_structural_defaults(schema, type, doc, copy, NULL);
+        else if (schema)
+            ek_typed_settle(&typed, copy, NULL, &error);
+        yyjson_mut_doc_set_root(doc, copy);
+        world->stored[world->n_stored++] = yyjson_mut_doc_imut_copy(doc, NULL);
+    }
+    yyjson_mut_doc_free(doc);
+}
+
+static void store_all(struct world *world)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(world->record, "params"), i, n, v) store(world, v);
+    yyjson_arr_foreach(yyjson_obj_get(world->record, "existing"), i, n, v) store(world, v);
+}
+
+/* ---- Equivalent resources ---- */
+
+/* Of the built-in ones: those that a server of 1.36 serves in two versions or groups. */
+static const struct {
+    struct ek_gvr resource;
+    struct ek_gvk kind;
+    unsigned family;
+} families[] = {
+    {{"autoscaling", "v1", "horizontalpodautoscalers"},
+     {"autoscaling", "v1", "HorizontalPodAutoscaler"},
+     0},
+    {{"autoscaling", "v2", "horizontalpodautoscalers"},
+     {"autoscaling", "v2", "HorizontalPodAutoscaler"},
+     0},
+    {{"", "v1", "events"}, {"", "v1", "Event"}, 1},
+    {{"events.k8s.io", "v1", "events"}, {"events.k8s.io", "v1", "Event"}, 1},
+};
+
+static bool same_resource(const struct ek_gvr *a, const struct ek_gvr *b)
+{
+    return !strcmp(a->group, b->group) && !strcmp(a->version, b->version) &&
+           !strcmp(a->resource, b->resource);
+}
+
+/* Other versions of one definition; true when fn wants no more. */
+static bool each_version(yyjson_val *crd, const struct ek_gvr *resource,
+                         bool (*fn)(void *, const struct ek_gvr *, const struct ek_gvk *),
+                         void *fn_arg)
+{
+    const char *group = ek_json_str(crd, "spec", "group", NULL);
+    const char *plural = ek_json_str(crd, "spec", "names", "plural", NULL);
+    const char *kind = ek_json_str(crd, "spec", "names", "kind", NULL);
+    yyjson_val *version;
+    size_t i, n;
+
+    if (!group || !plural || !kind || strcmp(group, resource->group) != 0 ||
+        strcmp(plural, resource->resource) != 0)
+        return false;
+    yyjson_arr_foreach(ek_json_get(crd, "spec", "versions", NULL), i, n, version)
+    {
+        const char *name = ek_json_str(version, "name", NULL);
+        if (name && strcmp(name, resource->version) != 0 &&
+            fn(fn_arg, &(struct ek_gvr){group, name, plural}, &(struct ek_gvk){group, name, kind}))
+            return true;
+    }
+    return false;
+}
+
+static void each_equivalent(void *arg, const struct ek_gvr *resource, const char *subresource,
+                            bool (*fn)(void *, const struct ek_gvr *, const struct ek_gvk *),
+                            void *fn_arg)
+{
+    const struct world *world = arg;
+    yyjson_val *crds = yyjson_doc_get_root(world->recording->crds), *crd;
+    size_t i, n;
+
+    (void)subresource;
+    for (i = 0; i < EK_ARRAY_SIZE(families); i++) {
+        if (!same_resource(&families[i].resource, resource))
+            continue;
+        for (n = 0; n < EK_ARRAY_SIZE(families); n++)
+            if (n != i && families[n].family == families[i].family &&
+                fn(fn_arg, &families[n].resource, &families[n].kind))
+                return;
+    }
+    if (yyjson_is_obj(crds))
+        crds = yyjson_obj_get(crds, "items");
+    yyjson_arr_foreach(crds, i, n, crd)
+    {
+        if (each_version(crd, resource, fn, fn_arg))
+            return;
+    }
 }
 
 static bool same(yyjson_val *check, const char *name, struct ek_str want)
@@ -283,7 +400,8 @@ static void read_objects(struct objects *o, yyjson_val *record)
         for (n = 0; n < o->n_bindings; n++)
             if (!strcmp(o->policies[i]->name, o->bindings[n]->policy_name) &&
                 o->n_bound < EK_ARRAY_SIZE(o->bound))
-                o->bound[o->n_bound++] = (struct ek_bound){o->policies[i], o->bindings[n], true};
+                o->bound[o->n_bound++] = (struct ek_bound){
+                    .policy = o->policies[i], .binding = o->bindings[n], .apply = true};
 }
 
 static void free_objects(struct objects *o)
@@ -341,16 +459,19 @@ static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
     yyjson_doc *whole = whole_request(admission);
     bool ok = !ek_admission_request_read(yyjson_doc_get_root(whole), &request, &err);
     struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
-    struct world world = {state, record, arena};
+    struct world world = {.recording = state, .record = record, .arena = arena};
+    const struct ek_equivalents equivalents = {each_equivalent, &world};
     const struct ek_mutation_world callbacks = {.namespace = find_namespace,
                                                 .param_scope = param_scope,
                                                 .params = params,
                                                 .schema = find_schema,
                                                 .authorize = authorize,
+                                                .equivalents = &equivalents,
                                                 .arg = &world};
     struct objects *objects = ek_xalloc(sizeof *objects);
     struct ek_mutation_outcome outcome;
 
+    store_all(&world);
     read_objects(objects, record);
     int rc = ok ? ek_engine_run(&(struct ek_policy_set){objects->bound, objects->n_bound}, &request,
                                 &callbacks, &(struct ek_engine_options){0}, arena, &outcome)
@@ -362,6 +483,8 @@ static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
         fprintf(stderr, "ek-vectors: the engine: %s %s\n", ek_strerror(rc), err.message);
     }
     free_objects(objects);
+    for (size_t i = 0; i < world.n_stored; i++)
+        yyjson_doc_free(world.stored[i]);
     ek_arena_free(arena);
     yyjson_doc_free(whole);
     return !rc;

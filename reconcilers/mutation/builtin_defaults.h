@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Defaults of built-in kinds as the API server's defaulting functions give them, which run after
+ * every mutation: what a later mutation finds in a container that an earlier one added. OpenAPI
+ * documents declare few of them. Covered are the kinds that policies are written for (workloads,
+ * services, storage, RBAC and configuration), of Kubernetes 1.36. What is missing here the server
+ * adds all the same, after us. Pure, any thread. Not for those outside this folder.
+ */
+#ifndef RECONCILERS_MUTATION_BUILTIN_DEFAULTS_H
+#define RECONCILERS_MUTATION_BUILTIN_DEFAULTS_H
+
+#include <yyjson.h>
+
+#include "api/buf.h"
+
+/*
+ * Makes, in doc, the default of a field of a struct by its Go name ("Container"), where object is
+ * what there is of the struct so far. NULL when it has none, or without memory.
+ */
+yyjson_mut_val *ek_builtin_default(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
+                                   yyjson_mut_doc *doc);
+
+/* True for fields whose default depends on another one, so that it may come to structs that were
+ * there before. */
+bool ek_builtin_default_follows(struct ek_str owner, struct ek_str field);
+
+#endif
