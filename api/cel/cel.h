@@ -416,6 +416,16 @@ struct ek_cel_read {
 };
 size_t ek_cel_program_reads(const struct ek_cel_program *program, const struct ek_cel_read **ret);
 
+/*
+ * What the value of a program may write: calls add with one path per leaf of the Object literals
+ * that the value may be, or per path of the JSONPatch literals; paths as above, below the object.
+ * What is no literal may hold anything, so its path stands for all below it: "" where that is the
+ * value itself. add may be told a path twice. Returns 0, or EK_E_LIMIT or EK_E_NOMEM, when the
+ * paths are not all.
+ */
+int ek_cel_program_writes(const struct ek_cel_program *program,
+                          void (*add)(void *arg, const char *path), void *arg);
+
 /* Octets of memory that the program holds. */
 size_t ek_cel_program_size(const struct ek_cel_program *program);
 

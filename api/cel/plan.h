@@ -168,6 +168,8 @@ struct ek_cel_paths *ek_cel_paths_join(struct ek_cel_planner *p, struct ek_cel_p
 void ek_cel_paths_use(struct ek_cel_paths *paths);
 /* Marks those of which nothing below is used. */
 void ek_cel_paths_use_leaves(struct ek_cel_paths *paths);
+/* Appends one step to a path as hosts see it; name NULL is "[*]". */
+void ek_cel_path_push(struct ek_buf *buf, const char *name, uint32_t len);
 /* Lists what is read, as a host sees it. */
 bool ek_cel_plan_reads(struct ek_cel_planner *p, struct ek_cel_vec *ret_reads);
 

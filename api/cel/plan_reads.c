@@ -154,27 +154,33 @@ static bool is_identifier(const char *s, uint32_t len)
     return true;
 }
 
+void ek_cel_path_push(struct ek_buf *buf, const char *name, uint32_t len)
+{
+    if (!name) {
+        ek_buf_puts(buf, "[*]");
+    } else if (is_identifier(name, len)) {
+        ek_buf_puts(buf, buf->len ? "." : "");
+        ek_buf_append(buf, name, len);
+    } else {
+        ek_buf_puts(buf, "[\"");
+        for (uint32_t i = 0; i < len; i++) {
+            if (name[i] == '"' || name[i] == '\\')
+                ek_buf_puts(buf, "\\");
+            ek_buf_append(buf, &name[i], 1);
+        }
+        ek_buf_puts(buf, "\"]");
+    }
+}
+
 static void write_path(const struct ek_cel_path *path, struct ek_buf *buf)
 {
     if (!path->parent)
         return;
     write_path(path->parent, buf);
-    if (!path->name) {
-        ek_buf_puts(buf, "[*]");
-    } else if (path->index) {
+    if (path->index)
         ek_buf_printf(buf, "[%s]", path->name);
-    } else if (is_identifier(path->name, path->len)) {
-        ek_buf_puts(buf, buf->len ? "." : "");
-        ek_buf_append(buf, path->name, path->len);
-    } else {
-        ek_buf_puts(buf, "[\"");
-        for (uint32_t i = 0; i < path->len; i++) {
-            if (path->name[i] == '"' || path->name[i] == '\\')
-                ek_buf_puts(buf, "\\");
-            ek_buf_append(buf, &path->name[i], 1);
-        }
-        ek_buf_puts(buf, "\"]");
-    }
+    else
+        ek_cel_path_push(buf, path->name, path->len);
 }
 
 static bool add_read(struct ek_cel_planner *p, const struct ek_cel_path *path, struct ek_buf *buf,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/mem.h"
+#include "reconcilers/mutation/objects.h"
 
 #define ERROR_TEXT_MAX ((size_t)16 << 10) /* of one expression; carets under long lines are cut */
 #define VARIABLES_TYPE "kubernetes.variables"
@@ -21,48 +22,65 @@ static const struct {
      "kubernetes.authorization.ResourceCheck"},
     {EK_SLOT_VARIABLES, "variables", VARIABLES_TYPE},
     {EK_SLOT_PARAMS, "params", "dyn"},
+    {EK_SLOT_OBJECTS, "objects", EK_OBJECTS_TYPE},
 };
+
+/* What a place has besides what all have. */
+struct place {
+    enum ek_cel_env_set set;
+    bool variables, params, objects;
+};
+
+static bool has_slot(const struct place *place, enum ek_policy_slot slot)
+{
+    return slot == EK_SLOT_VARIABLES ? place->variables
+           : slot == EK_SLOT_PARAMS  ? place->params
+           : slot == EK_SLOT_OBJECTS ? place->objects
+                                     : true;
+}
 
 /* Declares what that place has. Slots are handed out in order, so a place without variables or
  * params gets names there that no text can spell. */
-static int declare(struct ek_cel_env *env, bool variables, bool params, struct ek_err *err)
+static int declare(struct ek_cel_env *env, const struct place *place, struct ek_err *err)
 {
     int rc = ek_cel_env_declare_field(env, VARIABLES_TYPE, "@none", "dyn", err);
 
     for (size_t i = 0; rc >= 0 && i < EK_ARRAY_SIZE(declarations); i++) {
-        bool has = (declarations[i].slot != EK_SLOT_VARIABLES || variables) &&
-                   (declarations[i].slot != EK_SLOT_PARAMS || params);
+        bool has = has_slot(place, declarations[i].slot);
         char name[64];
         snprintf(name, sizeof name, "%s%s", has ? "" : "@", declarations[i].name);
-        rc = ek_cel_env_declare(env, name, declarations[i].type, err);
+        rc = ek_cel_env_declare(env, name, has ? declarations[i].type : "dyn", err);
     }
     return rc < 0 ? rc : 0;
 }
 
-static struct ek_cel_env *make(enum ek_cel_env_set set, int compat_minor, bool variables,
-                               bool params, struct ek_err *err)
+static struct ek_cel_env *make(const struct place *place, int compat_minor, struct ek_err *err)
 {
     struct ek_cel_env *env = ek_cel_env_new(
-        &(struct ek_cel_env_options){.set = set,
+        &(struct ek_cel_env_options){.set = place->set,
                                      .mode = compat_minor ? EK_CEL_NEW : EK_CEL_STORED,
                                      .compat_minor = compat_minor},
         err);
 
-    if (env && declare(env, variables, params, err)) {
+    if (env && ((place->objects && ek_cel_env_add_library(env, &ek_objects_library, 0, err)) ||
+                declare(env, place, err))) {
         ek_cel_env_unref(env);
         return NULL;
     }
     return env;
 }
 
-int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, int compat_minor,
-                        struct ek_err *err)
+int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, bool extended,
+                        int compat_minor, struct ek_err *err)
 {
-    envs->condition = make(EK_CEL_ENV_KUBERNETES, compat_minor, false, has_params, err);
-    envs->variable =
-        envs->condition ? make(EK_CEL_ENV_KUBERNETES, compat_minor, true, has_params, err) : NULL;
-    envs->mutation =
-        envs->variable ? make(EK_CEL_ENV_MUTATION, compat_minor, true, has_params, err) : NULL;
+    const struct place condition = {EK_CEL_ENV_KUBERNETES, false, has_params, false};
+    const struct place variable = {EK_CEL_ENV_KUBERNETES, true, has_params, extended};
+    const struct place mutation = {EK_CEL_ENV_MUTATION, true, has_params, extended};
+
+    *envs = (struct ek_policy_envs){0};
+    envs->condition = make(&condition, compat_minor, err);
+    envs->variable = envs->condition ? make(&variable, compat_minor, err) : NULL;
+    envs->mutation = envs->variable ? make(&mutation, compat_minor, err) : NULL;
     if (envs->mutation)
         return 0;
     ek_policy_envs_done(envs);

@@ -16,10 +16,10 @@ struct ek_policy_envs {
     struct ek_cel_env *mutation;  /* mutations: all variables, and the patch types */
 };
 
-/* Makes the environments of a policy with or without params. compat_minor as in ek_policy_new.
- * Returns 0 or an error of ek_cel_env_new. */
-int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, int compat_minor,
-                        struct ek_err *err);
+/* Makes the environments of a policy with or without params, extended for behaviour Extended.
+ * compat_minor as in ek_policy_new. Returns 0 or an error of ek_cel_env_new. */
+int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, bool extended,
+                        int compat_minor, struct ek_err *err);
 void ek_policy_envs_done(struct ek_policy_envs *envs);
 
 /* Declares a compiled variable to what follows it. */

@@ -61,6 +61,9 @@ void ek_scope_init(struct ek_scope *scope, struct ek_run *run,
     vars[EK_SLOT_PARAMS] = json_or_null(invocation->param);
     vars[EK_SLOT_VARIABLES] = ek_cel_host_map(&scope->variables);
     bind_authorizer(scope);
+    scope->objects.type = EK_SCHEMA_NONE;
+    if (policy->behaviour == EK_POLICY_EXTENDED)
+        vars[EK_SLOT_OBJECTS] = ek_objects_val(&scope->objects, run->arena);
     if (policy->n_variables == 0)
         return;
     scope->memo = ek_arena_try(run->arena, policy->n_variables * sizeof *scope->memo);

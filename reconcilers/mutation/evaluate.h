@@ -8,6 +8,7 @@
 #define RECONCILERS_MUTATION_EVALUATE_H
 
 #include "reconcilers/mutation/invocation.h"
+#include "reconcilers/mutation/objects.h"
 
 /* Expressions of variables may use one another this deep. */
 #define EK_VARIABLE_DEPTH_MAX 100
@@ -20,8 +21,9 @@ struct ek_scope {
     struct ek_cel_val vars[EK_SLOT_MAX];
     struct ek_cel_host variables;
     struct ek_cel_authorizer authorizer;
-    struct ek_cel_val *memo; /* one per variable; kind EK_CEL_KIND_MAX while not computed */
-    uint64_t variable_cost;  /* of the variables computed since it was last taken */
+    struct ek_objects objects; /* filled by who runs a mutation that is Extended */
+    struct ek_cel_val *memo;   /* one per variable; kind EK_CEL_KIND_MAX while not computed */
+    uint64_t variable_cost;    /* of the variables computed since it was last taken */
     unsigned depth;
 };
 

@@ -5,6 +5,7 @@
 
 #include "api/obj.h"
 #include "api/schema/merge.h"
+#include "reconcilers/mutation/extended.h"
 #include "reconcilers/mutation/patch_value.h"
 #include "reconcilers/mutation/structural.h"
 #include "reconcilers/mutation/typed.h"
@@ -57,6 +58,8 @@ struct step {
     struct ek_working *working;
     const struct ek_schema *schema;
     uint32_t type; /* EK_SCHEMA_NONE when the schema knows no such kind */
+    bool extended;
+    unsigned merge_flags;
     struct ek_err kind_error;
     struct ek_buf text;
 };
@@ -168,14 +171,34 @@ static const char *apply_error(struct step *s, int rc, const char *what)
     return kept(s, ek_arena_printf(s->run->arena, "error applying patch: %s", what));
 }
 
+/* Makes the patch of an ApplyConfiguration. Returns the error, NULL when it went well. */
+static const char *make_patch(struct step *s, const struct ek_cel_val *value,
+                              struct ek_merge_patch *ret)
+{
+    yyjson_mut_doc *tree = s->working->tree;
+    struct ek_err err = {0};
+    int rc = 0;
+
+    if (s->extended)
+        rc = ek_extended_patch(value, s->schema, s->type, tree, s->run->arena, ret, &err);
+    else
+        ret->value = ek_patch_from_object(value, false, tree, &err);
+    if (rc || (!s->extended && !ret->value))
+        return s->extended || err.code != EK_E_INVAL ? ek_arena_strdup(s->run->arena, err.message)
+                                                     : "invalid return type: *dynamic.ObjectVal";
+    /* The server writes the live ones over whatever the patch says. */
+    yyjson_mut_obj_remove_key(ret->value, "apiVersion");
+    yyjson_mut_obj_remove_key(ret->value, "kind");
+    return NULL;
+}
+
 /* ApplyConfiguration. Returns the error, NULL when it went well. */
 static const char *apply_object(struct step *s, const struct ek_cel_val *value)
 {
     struct ek_arena *arena = s->run->arena;
-    bool extended = s->policy->behaviour == EK_POLICY_EXTENDED;
     yyjson_mut_doc *tree = s->working->tree;
     yyjson_mut_val *live = yyjson_mut_doc_get_root(tree);
-    struct ek_err err = {0};
+    struct ek_merge_patch patch = {0};
 
     if (value->kind != EK_CEL_STRUCT)
         return ek_arena_printf(arena,
@@ -184,13 +207,9 @@ static const char *apply_object(struct step *s, const struct ek_cel_val *value)
     const char *names = ek_patch_check_type_names(value, arena);
     if (names)
         return ek_arena_printf(arena, "type mismatch: %s", names);
-    yyjson_mut_val *patch = ek_patch_from_object(value, extended, tree, &err);
-    if (!patch)
-        return extended || err.code != EK_E_INVAL ? ek_arena_strdup(arena, err.message)
-                                                  : "invalid return type: *dynamic.ObjectVal";
-    /* The server writes the live ones over whatever the patch says. */
-    yyjson_mut_obj_remove_key(patch, "apiVersion");
-    yyjson_mut_obj_remove_key(patch, "kind");
+    const char *error = make_patch(s, value, &patch);
+    if (error)
+        return error;
     if (s->type == EK_SCHEMA_NONE)
         return ek_arena_printf(
             arena, "error applying patch: failed to convert patch object to typed object: %s",
@@ -201,15 +220,13 @@ static const char *apply_object(struct step *s, const struct ek_cel_val *value)
     if (rc)
         return apply_error(s, rc, "failed to convert original object to typed object: ");
     s->working->checked = true;
-    rc = ek_merge_apply(s->schema, s->type, tree, live, &(struct ek_merge_patch){.value = patch},
-                        s->policy->replace_atomics ? EK_MERGE_ATOMIC : 0, &s->text, NULL);
+    rc = ek_merge_apply(s->schema, s->type, tree, live, &patch, s->merge_flags, &s->text, NULL);
     return rc ? apply_error(s, rc, "") : settle(s, false);
 }
 
 static const char *apply_operations(struct step *s, const struct ek_cel_val *value)
 {
     struct ek_arena *arena = s->run->arena;
-    bool extended = s->policy->behaviour == EK_POLICY_EXTENDED;
     yyjson_mut_doc *tree = s->working->tree;
     yyjson_mut_val *root = yyjson_mut_doc_get_root(tree);
     struct ek_jsonpatch_op *ops;
@@ -218,7 +235,7 @@ static const char *apply_operations(struct step *s, const struct ek_cel_val *val
 
     if (value->kind != EK_CEL_LIST)
         return "type mismatch: JSONPatchType.expression should evaluate to array";
-    if (ek_patch_from_operations(value, extended, tree, arena, &ops, &n, &err))
+    if (ek_patch_from_operations(value, s->extended, tree, arena, &ops, &n, &err))
         return ek_arena_strdup(arena, err.message);
     int rc = ek_jsonpatch_apply(tree, &root, ops, n, EK_JSONPATCH_QUOTED, &s->text, NULL);
     if (rc == EK_E_CONFLICT) /* a test that fails skips the whole mutation, silently */
@@ -243,6 +260,7 @@ static const char *evaluate_and_apply(struct step *s, size_t i, struct ek_mutati
     bool own_namespace = !*kind->group && !strcmp(kind->kind, "Namespace");
     ek_scope_init(&scope, s->run, s->invocation, ek_working_object(s->working),
                   own_namespace ? NULL : s->run->namespace_object);
+    scope.objects = (struct ek_objects){s->schema, s->type, s->merge_flags};
     ek_scope_evaluate(&scope, &mutation->expression, &budget, &e);
     ret->cost = e.cost;
     ret->kind = e.kind;
@@ -255,10 +273,13 @@ static const char *evaluate_and_apply(struct step *s, size_t i, struct ek_mutati
 void ek_mutate(struct ek_run *run, const struct ek_invocation *invocation, size_t i,
                struct ek_working *working, struct ek_mutation_result *ret)
 {
+    const struct ek_policy *policy = invocation->bound->policy;
     struct step s = {.run = run,
                      .invocation = invocation,
-                     .policy = invocation->bound->policy,
-                     .working = working};
+                     .policy = policy,
+                     .working = working,
+                     .extended = policy->behaviour == EK_POLICY_EXTENDED,
+                     .merge_flags = policy->mutations[i].replace_atomics ? EK_MERGE_ATOMIC : 0};
 
     *ret = (struct ek_mutation_result){0};
     if (!find_schema(&s))

@@ -7,6 +7,7 @@
 #include "api/fielderr.h"
 #include "api/mem.h"
 #include "reconcilers/mutation/compile.h"
+#include "reconcilers/mutation/scopes.h"
 #include "reconcilers/mutation/validation.h"
 
 #define POLICY_ARENA_LIMIT ((size_t)64 << 20) /* an object is at most some MB of text */
@@ -192,6 +193,120 @@ static void read_mutation(struct policy *p, yyjson_val *v, size_t i, struct ek_m
     }
 }
 
+static bool is_listed(const char *s, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(s, *list))
+            return true;
+    return false;
+}
+
+/* ---- What the cluster's own kind does not have ---- */
+
+static const char *const behaviours[] = {"InTree", "Extended", NULL};
+static const char *const enforcements[] = {"Auto", "Observe", "Enforce", NULL};
+static const char *const atomics[] = {"Refuse", "Replace", NULL};
+static const char *const safeties[] = {"Exact", "Overwritable", "Condition", NULL};
+
+/* The index of s in values; 0 where it is absent, or none of them, which is reported. */
+static int choice(struct policy *p, const char *s, const char *const *values, const char *field)
+{
+    for (int i = 0; values[i]; i++)
+        if (!strcmp(s, values[i]))
+            return i;
+    if (*s)
+        ek_field_unsupported(&p->errors, s, values, "%s", field);
+    return 0;
+}
+
+/* What the field of our kind says, or the annotation of the cluster's. */
+static const char *own_field(struct policy *p, yyjson_val *spec, const char *name,
+                             const char *annotation, const char **ret_field)
+{
+    yyjson_val *annotations = ek_json_get(ek_obj_root(p->obj), "metadata", "annotations", NULL);
+
+    *ret_field = p->pub.native ? ek_arena_printf(p->arena, "metadata.annotations[%s]", annotation)
+                               : ek_arena_printf(p->arena, "spec.%s", name);
+    return p->pub.native ? text(annotations, annotation) : text(spec, name);
+}
+
+static void read_own_fields(struct policy *p, yyjson_val *spec)
+{
+    const char *field, *s;
+
+    s = own_field(p, spec, "behaviour", EK_POLICY_BEHAVIOUR_ANNOTATION, &field);
+    p->pub.behaviour = (enum ek_policy_behaviour)choice(p, s, behaviours, field);
+    s = own_field(p, spec, "enforcement", EK_POLICY_ENFORCEMENT_ANNOTATION, &field);
+    p->pub.enforcement = (enum ek_policy_enforcement)choice(p, s, enforcements, field);
+}
+
+static void read_condition_of(struct policy *p, const char *expression, const char *field,
+                              struct ek_mutation *m)
+{
+    m->safety = EK_SAFETY_CONDITION;
+    m->condition = (struct ek_expression){.text = expression, .field = field};
+    if (!is_blank(expression)) {
+        compile(p, p->envs.variable, "bool", &m->condition);
+    } else {
+        m->condition.error = "Required value";
+        ek_field_required(&p->errors, "must be specified when type is Condition", "%s", field);
+    }
+}
+
+static void read_safety(struct policy *p, yyjson_val *v, size_t i, struct ek_mutation *m)
+{
+    yyjson_val *safety = yyjson_obj_get(v, "safety");
+    const char *type = text(safety, "type"), *expression = text(safety, "expression");
+    const char *field = ek_arena_printf(p->arena, "spec.mutations[%zu].safety", i);
+
+    if (!yyjson_is_obj(safety))
+        return;
+    if (!*type)
+        ek_field_required(&p->errors, "", "%s.type", field);
+    else if (!is_listed(type, safeties))
+        ek_field_unsupported(&p->errors, type, safeties, "%s.type", field);
+    const char *at = ek_arena_printf(p->arena, "%s.expression", field);
+    if (!strcmp(type, "Condition"))
+        read_condition_of(p, expression, at, m);
+    else if (*expression)
+        ek_field_forbidden(&p->errors, "may only be specified when type is Condition", "%s", at);
+    if (!strcmp(type, "Exact"))
+        m->safety = EK_SAFETY_EXACT;
+    if (!strcmp(type, "Overwritable"))
+        m->safety = EK_SAFETY_OVERWRITABLE;
+}
+
+static void read_safety_annotation(struct policy *p, const char *s, struct ek_mutation *m)
+{
+    if (!strcmp(s, "Exact"))
+        m->safety = EK_SAFETY_EXACT;
+    else if (!strcmp(s, "Overwritable"))
+        m->safety = EK_SAFETY_OVERWRITABLE;
+    else if (!is_blank(s))
+        read_condition_of(p, s, "metadata.annotations[" EK_POLICY_SAFETY_ANNOTATION "]", m);
+}
+
+/* Safety and atomics of one mutation. */
+static void read_own_mutation(struct policy *p, yyjson_val *v, size_t i, struct ek_mutation *m)
+{
+    yyjson_val *annotations = ek_json_get(ek_obj_root(p->obj), "metadata", "annotations", NULL);
+    const char *field = ek_arena_printf(p->arena, "spec.mutations[%zu].atomics", i);
+    const char *s = text(v, "atomics");
+
+    if (p->pub.native) {
+        field = "metadata.annotations[" EK_POLICY_ATOMICS_ANNOTATION "]";
+        s = text(annotations, EK_POLICY_ATOMICS_ANNOTATION);
+        read_safety_annotation(p, text(annotations, EK_POLICY_SAFETY_ANNOTATION), m);
+    } else {
+        read_safety(p, v, i, m);
+    }
+    m->replace_atomics = choice(p, s, atomics, field) == 1;
+    if (m->replace_atomics && p->pub.behaviour != EK_POLICY_EXTENDED) {
+        m->replace_atomics = false;
+        ek_field_forbidden(&p->errors, "Replace needs behaviour Extended", "%s", field);
+    }
+}
+
 static void read_mutations(struct policy *p, yyjson_val *list)
 {
     size_t n = yyjson_arr_size(list);
@@ -201,16 +316,10 @@ static void read_mutations(struct policy *p, yyjson_val *list)
         ek_field_required(&p->errors, "mutations must contain at least one item", "spec.mutations");
     for (size_t i = 0; i < n; i++)
         read_mutation(p, yyjson_arr_get(list, i), i, &mutations[i]);
+    for (size_t i = 0; i < n; i++)
+        read_own_mutation(p, yyjson_arr_get(list, i), i, &mutations[i]);
     p->pub.mutations = mutations;
     p->pub.n_mutations = n;
-}
-
-static bool is_listed(const char *s, const char *const *list)
-{
-    for (; *list; list++)
-        if (!strcmp(s, *list))
-            return true;
-    return false;
 }
 
 static void read_match_constraints(struct policy *p, yyjson_val *v)
@@ -263,7 +372,9 @@ static void read_spec(struct policy *p, yyjson_val *spec, int compat_minor)
     read_failure_policy(p, text(spec, "failurePolicy"));
     read_params(p, yyjson_obj_get(spec, "paramKind"));
     read_match_constraints(p, yyjson_obj_get(spec, "matchConstraints"));
-    if (ek_policy_envs_init(&p->envs, p->pub.has_params, compat_minor, &err)) {
+    read_own_fields(p, spec);
+    if (ek_policy_envs_init(&p->envs, p->pub.has_params, p->pub.behaviour == EK_POLICY_EXTENDED,
+                            compat_minor, &err)) {
         ek_field_internal(&p->errors, ek_arena_strdup(p->arena, err.message), "spec");
         return;
     }
@@ -288,6 +399,9 @@ const struct ek_policy *ek_policy_new(const struct ek_obj *obj, int compat_minor
     ek_validate_name(&p->errors, p->pub.name, "metadata.name");
     read_spec(p, yyjson_obj_get(ek_obj_root(obj), "spec"), compat_minor);
     ek_policy_envs_done(&p->envs);
+    struct ek_scopes *scopes = ek_arena_alloc(p->arena, sizeof *scopes);
+    ek_scopes_of(&p->pub, p->arena, scopes);
+    p->pub.scopes = scopes;
     p->pub.problems = p->errors.texts;
     p->pub.n_problems = p->errors.n;
     return &p->pub;

@@ -59,6 +59,7 @@ struct ek_mutation {
     struct ek_expression expression;
     enum ek_mutation_safety safety;
     struct ek_expression condition; /* of EK_SAFETY_CONDITION */
+    bool replace_atomics;           /* atomics: Replace; Extended only */
 };
 
 /* Slots of the variables that expressions of policies are compiled with. */
@@ -71,8 +72,11 @@ enum ek_policy_slot {
     EK_SLOT_REQUEST_RESOURCE, /* authorizer.requestResource */
     EK_SLOT_VARIABLES,        /* not in match conditions */
     EK_SLOT_PARAMS,           /* declared only with a paramKind */
+    EK_SLOT_OBJECTS,          /* objects.apply(), objects.remove(): Extended, not in conditions */
     EK_SLOT_MAX,
 };
+
+struct ek_scopes;
 
 struct ek_policy {
     const char *name, *uid;
@@ -80,7 +84,6 @@ struct ek_policy {
     bool native; /* of admissionregistration.k8s.io */
     enum ek_policy_behaviour behaviour;
     enum ek_policy_enforcement enforcement;
-    bool replace_atomics; /* Extended only */
     bool ignore_failures; /* failurePolicy: Ignore */
     bool reinvoke;        /* reinvocationPolicy: IfNeeded */
     bool has_params;
@@ -90,6 +93,7 @@ struct ek_policy {
     size_t n_variables, n_conditions;
     const struct ek_mutation *mutations;
     size_t n_mutations;
+    const struct ek_scopes *scopes; /* reconcilers/mutation/scopes.h */
     /* What is wrong with it, in the order of the fields: "spec.failurePolicy: ..."; empty for a
      * policy that an API server would accept. */
     const char *const *problems;

@@ -160,10 +160,8 @@ static struct ek_shape check(struct ek_typewalk *w, struct ek_cel_env *env,
 static void check_mutation(struct ek_typewalk *w, struct ek_cel_env *env,
                            const struct ek_mutation *m)
 {
-    const struct ek_type_target target = {.shape = w->object,
-                                          .name = "Object",
-                                          .atomics = !w->policy->replace_atomics,
-                                          .writes = true};
+    const struct ek_type_target target = {
+        .shape = w->object, .name = "Object", .atomics = !m->replace_atomics, .writes = true};
 
     check(w, env, &m->expression, m->type == EK_MUTATION_APPLY ? &target : NULL);
     if (m->safety == EK_SAFETY_CONDITION)
@@ -263,7 +261,9 @@ int ek_typecheck_policy(const struct ek_policy *policy, const struct ek_typechec
     *ret = (struct ek_type_findings){0};
     n_kinds = n_kinds < EK_TYPECHECK_KINDS_MAX ? n_kinds : EK_TYPECHECK_KINDS_MAX;
     w.variables = ek_arena_try(arena, (policy->n_variables + 1) * sizeof *w.variables);
-    int rc = w.variables ? ek_policy_envs_init(&envs, policy->has_params, 0, &err) : EK_E_LIMIT;
+    int rc = w.variables ? ek_policy_envs_init(&envs, policy->has_params,
+                                               policy->behaviour == EK_POLICY_EXTENDED, 0, &err)
+                         : EK_E_LIMIT;
     if (rc)
         return rc;
     /* Without any kind there still are params, and paths that mutations write. */
