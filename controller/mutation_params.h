@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects that policies take as params: one informer for each kind that some policy names,
+ * started and stopped as policies come and go.
+ *
+ * A kind is looked up in the discovery document of its group version, for its resource and its
+ * scope; one that is not served is looked for again every few seconds, because definitions are
+ * often applied right after the policies that use them. Reading objects of any kind needs
+ * permission: deploy/rbac/params.yaml.
+ *
+ * Threading: the loop thread; changed is called from the loop.
+ */
+#ifndef CONTROLLER_MUTATION_PARAMS_H
+#define CONTROLLER_MUTATION_PARAMS_H
+
+#include "informers/informer.h"
+
+#define EK_MUTATION_PARAMS_MAX 64 /* kinds */
+
+struct ek_mutation_params;
+
+struct ek_param_kind {
+    const char *api_version, *kind;
+};
+
+/* What is known of one kind; borrowed. */
+struct ek_param_state {
+    const char *api_version, *kind;
+    bool known; /* served, so that the next two say something */
+    bool namespaced;
+    const struct ek_store *store; /* NULL while nothing is listed */
+    unsigned long version;        /* of the store: another number after each change */
+    const char *error;            /* why it is not known or listed; "" while nothing is wrong */
+};
+
+struct ek_mutation_params *ek_mutation_params_new(uv_loop_t *loop, struct ek_client *client,
+                                                  void (*changed)(void *ctx), void *ctx);
+
+/* Says what is wanted, as a whole; strings are copied. */
+void ek_mutation_params_want(struct ek_mutation_params *params, const struct ek_param_kind *kinds,
+                             size_t n);
+
+/* Fills *ret with the i-th kind; false beyond the last. */
+bool ek_mutation_params_at(const struct ek_mutation_params *params, size_t i,
+                           struct ek_param_state *ret);
+
+/* True when each wanted kind is listed, or has been told why it cannot be. */
+bool ek_mutation_params_are_settled(const struct ek_mutation_params *params);
+
+/* Ends everything; on_closed is called from the loop when it is gone. */
+void ek_mutation_params_close(struct ek_mutation_params *params, void (*on_closed)(void *ctx),
+                              void *ctx);
+
+#endif

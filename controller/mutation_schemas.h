@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Schemas of the kinds that policies are for, kept true to what the API server publishes.
+ *
+ * Every server lists its OpenAPI v3 documents, one per group version, with a hash for each (GET
+ * /openapi/v3). The list is asked for again and again; a document that is wanted is fetched when
+ * its hash is new, and compiled on uv's thread pool. CustomResourceDefinitions' schemas are among
+ * them. What was learned once stays until it is replaced: on a control plane of mixed versions the
+ * next answer may come from a server that does not know the group version.
+ *
+ * Threading: the loop thread; changed is called from the loop.
+ */
+#ifndef CONTROLLER_MUTATION_SCHEMAS_H
+#define CONTROLLER_MUTATION_SCHEMAS_H
+
+#include <uv.h>
+
+#include "api/schema/schema.h"
+#include "informers/client.h"
+
+#define EK_MUTATION_SCHEMAS_MAX 512 /* documents that are kept */
+
+struct ek_mutation_schemas;
+
+/* A group version whose kinds matter; "*" stands for any group, or version. */
+struct ek_schema_want {
+    const char *group, *version;
+};
+
+/* changed is told when a schema has come or changed. Nothing is asked before the first want. */
+struct ek_mutation_schemas *ek_mutation_schemas_new(uv_loop_t *loop, struct ek_client *client,
+                                                    void (*changed)(void *ctx), void *ctx);
+
+/* Says what is wanted, as a whole; strings are copied. Missing ones are asked for at once. */
+void ek_mutation_schemas_want(struct ek_mutation_schemas *schemas,
+                              const struct ek_schema_want *wants, size_t n);
+
+/* Calls fn with each schema that is there. */
+void ek_mutation_schemas_each(const struct ek_mutation_schemas *schemas,
+                              void (*fn)(void *ctx, const char *group, const char *version,
+                                         const struct ek_schema *schema),
+                              void *ctx);
+
+/* True when everything that is wanted and published is there. */
+bool ek_mutation_schemas_are_settled(const struct ek_mutation_schemas *schemas);
+
+/* Why schemas are missing, "" for nothing; borrowed. */
+const char *ek_mutation_schemas_error(const struct ek_mutation_schemas *schemas);
+
+/* Ends everything; on_closed is called from the loop when it is gone. */
+void ek_mutation_schemas_close(struct ek_mutation_schemas *schemas, void (*on_closed)(void *ctx),
+                               void *ctx);
+
+#endif
