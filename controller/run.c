@@ -12,6 +12,7 @@
 #include "controller/serving.h"
 #include "controller/skew_controller.h"
 #include "controller/uuid.h"
+#include "controller/webhook_serving.h"
 #include "informers/kubeconfig.h"
 
 /* How overdue the lease may be before /healthz fails (controller-runtime's adaptor). */
@@ -33,6 +34,7 @@ struct process {
     uint64_t queue_adds, queue_retries; /* already counted */
     struct ek_informer_metrics informer_metrics[8];
     struct ek_serving *serving;
+    struct ek_webhook_serving *webhook;
     struct ek_manager *manager;
     struct ek_election *election;
     struct ek_recorder *recorder;
@@ -155,6 +157,8 @@ static void on_leading(void *ctx)
     ek_log_info(p->log, "Became the leader", EK_S("identity", p->identity));
     ek_standard_metrics_leader(&p->standard, p->options->election_name, true);
     ek_skew_controller_poke(p->skew);
+    if (ek_webhook_serving_is_on(p->webhook))
+        ek_webhook_certs_poke(ek_webhook_serving_certs(p->webhook));
     ek_manager_elected(p->manager);
 }
 
@@ -198,12 +202,18 @@ static void stop_election(void *ctx, bool release)
     ek_election_stop(p->election, release);
 }
 
+/* NULL outside a cluster. */
+static const char *pod_namespace(const struct process *p)
+{
+    return p->config->namespace && !strcmp(p->config->source, "in-cluster") ? p->config->namespace
+                                                                            : NULL;
+}
+
 static const char *election_namespace(const struct process *p)
 {
     if (*p->options->election_namespace)
         return p->options->election_namespace;
-    return p->config->namespace && !strcmp(p->config->source, "in-cluster") ? p->config->namespace
-                                                                            : NULL;
+    return pod_namespace(p);
 }
 
 static int make_election(struct process *p, struct ek_err *err)
@@ -391,6 +401,21 @@ static void make_parts(struct process *p)
     ek_metrics_add_collector(p->metrics, collect, p);
 }
 
+static int make_webhook(struct process *p, struct ek_err *err)
+{
+    struct ek_webhook_serving_config config = {.loop = &p->loop,
+                                               .options = p->options,
+                                               .client = p->client,
+                                               .namespace = pod_namespace(p),
+                                               .metrics = p->metrics,
+                                               .standard = &p->standard,
+                                               .log = p->log,
+                                               .may_write = may_write,
+                                               .ctx = p};
+
+    return ek_webhook_serving_new(&config, &p->webhook, err);
+}
+
 static void make_manager(struct process *p)
 {
     struct ek_manager_config config = {.on_phase = on_phase, .ctx = p};
@@ -413,6 +438,7 @@ static void make_manager(struct process *p)
     ek_serving_runnable(p->serving, &serving);
     ek_skew_controller_runnables(p->skew, &watch, &runner);
     ek_manager_add(p->manager, &serving);
+    ek_webhook_serving_add(p->webhook, p->manager);
     ek_manager_add(p->manager, &watch);
     ek_manager_add(p->manager, &recorder);
     ek_manager_add(p->manager, &runner);
@@ -435,6 +461,9 @@ static int make(struct process *p, struct ek_err *err)
     if (rc)
         return rc;
     make_parts(p);
+    rc = make_webhook(p, err);
+    if (rc)
+        return rc;
     make_manager(p);
     return start_debugging(p, err);
 }
@@ -452,6 +481,7 @@ static void destroy(struct process *p)
     uv_run(&p->loop, UV_RUN_DEFAULT);
     uv_loop_close(&p->loop);
     ek_serving_free(p->serving);
+    ek_webhook_serving_free(p->webhook);
     ek_manager_free(p->manager);
     ek_process_metrics_free(p->process_metrics);
     ek_metrics_free(p->metrics);
@@ -501,7 +531,7 @@ const struct ek_command ek_run_command = {
             "Exit codes: 0 after a clean stop (SIGTERM or SIGINT), 1 after an error or when the "
             "leader election was lost. A second signal ends the process at once.",
     .groups = ek_run_flag_groups,
-    .n_groups = 4,
+    .n_groups = 5,
     .max_args = 0,
     .run = run_run,
 };

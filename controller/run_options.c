@@ -91,6 +91,52 @@ static const struct ek_flag serving_flags[] = {
      .help = "Abstract `socket` at which `evenkeel debug` is answered; 0 switches it off"},
 };
 
+static const struct ek_flag webhook_flags[] = {
+    {.name = "webhook-bind-address",
+     .type = EK_FLAG_STRING,
+     AT(webhook_address),
+     .initial = ":9443",
+     .help = "`address` of the admission webhook; 0 switches it off"},
+    {.name = "webhook-threads",
+     .type = EK_FLAG_INT,
+     AT(webhook_threads),
+     .initial = "0",
+     .help = "How many threads serve it; 0: one per core, at most 4"},
+    {.name = "webhook-cert-path",
+     .type = EK_FLAG_STRING,
+     AT(webhook_cert_path),
+     .help = "`folder` with its serving certificate (and ca.crt); without it one is made and "
+             "renewed in a Secret"},
+    {.name = "webhook-cert-name",
+     .type = EK_FLAG_STRING,
+     AT(webhook_cert_name),
+     .initial = "tls.crt",
+     .help = "`file` name of the certificate"},
+    {.name = "webhook-cert-key",
+     .type = EK_FLAG_STRING,
+     AT(webhook_cert_key),
+     .initial = "tls.key",
+     .help = "`file` name of the key"},
+    {.name = "webhook-namespace",
+     .type = EK_FLAG_STRING,
+     AT(webhook_namespace),
+     .help = "`namespace` of its Service and Secret; by default the pod's own"},
+    {.name = "webhook-service-name",
+     .type = EK_FLAG_STRING,
+     AT(webhook_service_name),
+     .initial = "evenkeel-webhook",
+     .help = "`name` of the Service that API servers reach it by"},
+    {.name = "webhook-secret-name",
+     .type = EK_FLAG_STRING,
+     AT(webhook_secret_name),
+     .initial = "evenkeel-webhook-cert",
+     .help = "`name` of the Secret that its own certificates are kept in"},
+    {.name = "webhook-url",
+     .type = EK_FLAG_STRING,
+     AT(webhook_url),
+     .help = "`url` that API servers reach it by instead, \"https://10.0.0.7:9443\""},
+};
+
 static const struct ek_flag log_flags[] = {
     {.name = "zap-devel",
      .type = EK_FLAG_BOOL,
@@ -120,11 +166,13 @@ static const struct ek_flag_group election_group = {"Leader election flags", ele
                                                     EK_ARRAY_SIZE(election_flags)};
 static const struct ek_flag_group serving_group = {"Serving flags", serving_flags,
                                                    EK_ARRAY_SIZE(serving_flags)};
+static const struct ek_flag_group webhook_group = {"Webhook flags", webhook_flags,
+                                                   EK_ARRAY_SIZE(webhook_flags)};
 static const struct ek_flag_group log_group = {"Logging flags", log_flags,
                                                EK_ARRAY_SIZE(log_flags)};
 
-const struct ek_flag_group *const ek_run_flag_groups[] = {&cluster_group, &election_group,
-                                                          &serving_group, &log_group};
+const struct ek_flag_group *const ek_run_flag_groups[] = {
+    &cluster_group, &election_group, &serving_group, &webhook_group, &log_group};
 const size_t ek_run_n_flag_groups = EK_ARRAY_SIZE(ek_run_flag_groups);
 
 int ek_run_options_log(const struct ek_run_options *options, struct ek_log **ret_log,

@@ -24,6 +24,13 @@ struct ek_run_options {
     const char *metrics_cert_path, *metrics_cert_name, *metrics_cert_key;
     bool enable_http2; /* accepted because deployments pass it; HTTP/2 is never served */
 
+    const char *webhook_address;
+    int64_t webhook_threads; /* 0: by the machine */
+    const char *webhook_cert_path, *webhook_cert_name, *webhook_cert_key;
+    const char *webhook_namespace; /* "": the pod's */
+    const char *webhook_service_name, *webhook_secret_name;
+    const char *webhook_url; /* "": by the service */
+
     const char *debug_socket; /* "0": none */
 
     bool zap_devel;

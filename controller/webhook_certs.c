@@ -192,7 +192,15 @@ static void on_secret(void *ctx, enum ek_store_change change, const struct ek_ob
 
 static void on_status(void *ctx)
 {
-    look_in(ctx, 1);
+    struct ek_webhook_certs *certs = ctx;
+    struct ek_informer_status status;
+
+    ek_informer_status(certs->informer, &status);
+    if (*status.last_error)
+        ek_log_error_limited(certs->config.log, NULL, 3, 60000,
+                             "Cannot watch the webhook's certificates",
+                             EK_S("secret", certs->key), EK_S("reason", status.last_error));
+    look_in(certs, 1);
 }
 
 static void start_secret(struct ek_webhook_certs *certs)
