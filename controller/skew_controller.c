@@ -251,6 +251,8 @@ static void make_plan(struct ek_skew_controller *c)
     ek_skew_plan_make(&c->snapshot.view, ek_reconcile_arena(c->run), &c->plan);
     ek_skew_watch_set_targets(c->watch, &c->plan, true);
     export_metrics(c);
+    if (c->config.planned)
+        c->config.planned(c->config.ctx, &c->snapshot.view);
     pace(c, begun_ns);
 }
 

@@ -30,7 +30,10 @@ struct ek_skew_controller_config {
     bool (*may_write)(void *ctx);       /* asked before each write */
     struct ek_runner_observer observer; /* for the standard metrics */
     const struct ek_queue_config *queue;
-    void *ctx; /* of may_write */
+    /* Shown each view after its plan was made, for those who decide by the same facts. May be
+     * NULL. */
+    void (*planned)(void *ctx, const struct ek_skew_view *view);
+    void *ctx; /* of may_write and planned */
 };
 
 /* Everything in config that is pointed to must outlive the controller. */
