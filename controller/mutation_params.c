@@ -31,7 +31,8 @@ struct ek_mutation_params {
     void *ctx;
     struct kind *kinds[EK_MUTATION_PARAMS_MAX];
     size_t n_kinds;
-    size_t n_leaving; /* kinds that are not in the list any more */
+    unsigned long born; /* kinds so far: their stores' versions never meet */
+    size_t n_leaving;   /* kinds that are not in the list any more */
     bool closing;
     void (*on_closed)(void *ctx);
     void *closed_ctx;
@@ -236,6 +237,7 @@ static void add(struct ek_mutation_params *params, const struct ek_param_kind *w
         return;
     struct kind *kind = ek_xalloc(sizeof *kind);
     kind->params = params;
+    kind->version = ++params->born << 32;
     kind->api_version = ek_xstrdup(want->api_version);
     kind->name = ek_xstrdup(want->kind);
     uv_timer_init(params->loop, &kind->timer);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which PolicyStatuses are to be written: those that do not say what reconcilers/mutation/status.h
+ * says of their policies. One that is not there is created first, owned by its policy, so that the
+ * cluster's garbage collector takes it away with it. Threading: the loop thread.
+ */
+#ifndef CONTROLLER_MUTATION_STATUSES_H
+#define CONTROLLER_MUTATION_STATUSES_H
+
+#include "controller/events.h"
+#include "controller/mutation_state.h"
+
+struct ek_status_write {
+    char *name;              /* owned */
+    yyjson_mut_doc *doc;     /* owned: of content */
+    yyjson_mut_val *content; /* {"status": ...}, or {"metadata": ...} to create it */
+    bool creates;
+    struct ek_obj *policy; /* owned reference: whom Events are about */
+    bool told;             /* its Ready condition has changed: worth an Event */
+};
+
+struct ek_status_writes {
+    struct ek_status_write *items;
+    size_t n, next;
+};
+
+/* Lists what is to be written now; release with ek_status_writes_done. */
+void ek_status_writes_plan(const struct ek_mutation_state *state,
+                           const struct ek_mutation_watch *watch, int64_t now_ms,
+                           struct ek_status_writes *ret_writes);
+void ek_status_writes_done(struct ek_status_writes *writes);
+
+/* The next write, borrowed; NULL after the last. */
+struct ek_status_write *ek_status_writes_next(struct ek_status_writes *writes);
+
+/* What came of it: recorder (may be NULL) is told of a policy that has become ready, or is so no
+ * more. A status whose object could not be made is passed over. */
+void ek_status_writes_answer(struct ek_status_writes *writes, const struct ek_obj *obj,
+                             const struct ek_err *err, struct ek_recorder *recorder);
+
+#endif
