@@ -233,7 +233,7 @@ static void fields_of(struct ek_fieldset *set, yyjson_mut_val *value, struct ek_
         yyjson_mut_obj_foreach(value, index, max, key, member)
         {
             const char *name = yyjson_mut_get_str(key);
-            fields_of(field(set, name), member, ek_schema_member(at, name), with_self);
+            fields_of(field(set, name), member, ek_schema_at_member(at, name), with_self);
         }
         return;
     }
@@ -300,13 +300,13 @@ static void compare_members(struct comparison set, yyjson_mut_val *before, yyjso
         if (old && yyjson_mut_equals(old, member))
             continue;
         struct comparison next = {field(set.changed, name), field(set.removed, name)};
-        compare(next, old, member, ek_schema_member(at, name));
+        compare(next, old, member, ek_schema_at_member(at, name));
     }
     yyjson_mut_obj_foreach(before, index, max, key, member)
     {
         const char *name = yyjson_mut_get_str(key);
         if (!yyjson_mut_obj_get(after, name))
-            fields_of(field(set.removed, name), member, ek_schema_member(at, name), true);
+            fields_of(field(set.removed, name), member, ek_schema_at_member(at, name), true);
     }
 }
 
@@ -475,9 +475,9 @@ static void remove_members(yyjson_mut_val *object, const struct ek_fieldset *set
         if (!value)
             continue;
         if (yyjson_mut_is_obj(value))
-            remove_members(value, gone, kept, ek_schema_member(at, name));
+            remove_members(value, gone, kept, ek_schema_at_member(at, name));
         else if (yyjson_mut_is_arr(value))
-            remove_items(value, gone, kept, ek_schema_member(at, name));
+            remove_items(value, gone, kept, ek_schema_at_member(at, name));
         bool container = yyjson_mut_is_ctn(value) && gone->n > 0;
         if (!kept && (gone->member || (container && yyjson_mut_get_len(value) == 0)) &&
             (!container || yyjson_mut_get_len(value) == 0))
@@ -600,8 +600,9 @@ yyjson_mut_val *ek_merge_values(yyjson_mut_doc *doc, yyjson_mut_val *live, yyjso
     {
         const char *name = yyjson_mut_get_str(key);
         yyjson_mut_val *old = yyjson_mut_obj_get(merged, name);
-        yyjson_mut_val *value = old ? ek_merge_values(doc, old, member, ek_schema_member(at, name))
-                                    : yyjson_mut_val_mut_copy(doc, member);
+        yyjson_mut_val *value =
+            old ? ek_merge_values(doc, old, member, ek_schema_at_member(at, name))
+                : yyjson_mut_val_mut_copy(doc, member);
         yyjson_mut_obj_put(merged, yyjson_mut_strcpy(doc, name), value);
     }
     return merged;

@@ -48,7 +48,7 @@ struct ek_shapes {
 };
 
 struct ek_schema_at ek_schema_root(const struct ek_shapes *shapes);
-struct ek_schema_at ek_schema_member(struct ek_schema_at at, const char *name);
+struct ek_schema_at ek_schema_at_member(struct ek_schema_at at, const char *name);
 struct ek_schema_at ek_schema_item(struct ek_schema_at at);
 /* How a value at a place merges. */
 struct ek_list_shape ek_schema_shape(struct ek_schema_at at, yyjson_mut_val *value);

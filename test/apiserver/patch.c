@@ -130,7 +130,7 @@ yyjson_mut_val *ek_patch_strategic(yyjson_mut_doc *doc, yyjson_mut_val *target,
             yyjson_mut_obj_remove_key(object, name);
         } else {
             yyjson_mut_val *value =
-                ek_patch_strategic(doc, old, member, ek_schema_member(at, name));
+                ek_patch_strategic(doc, old, member, ek_schema_at_member(at, name));
             yyjson_mut_obj_put(object, yyjson_mut_strcpy(doc, name), value);
         }
     }

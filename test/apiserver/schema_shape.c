@@ -60,7 +60,7 @@ struct ek_schema_at ek_schema_root(const struct ek_shapes *shapes)
     return (struct ek_schema_at){shapes, shapes->schema, "", ""};
 }
 
-struct ek_schema_at ek_schema_member(struct ek_schema_at at, const char *name)
+struct ek_schema_at ek_schema_at_member(struct ek_schema_at at, const char *name)
 {
     yyjson_val *schema = yyjson_obj_get(yyjson_obj_get(at.schema, "properties"), name);
 
