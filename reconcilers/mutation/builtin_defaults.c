@@ -114,6 +114,20 @@ static yyjson_mut_val *subject_group(yyjson_mut_val *object, yyjson_mut_doc *doc
     return yyjson_mut_str(doc, "rbac.authorization.k8s.io");
 }
 
+/* What services have that are reached from outside. */
+static yyjson_mut_val *service_default(struct ek_str field, yyjson_mut_val *object,
+                                       yyjson_mut_doc *doc)
+{
+    const char *type = string_of(object, "type");
+    bool balanced = type && !strcmp(type, "LoadBalancer");
+
+    if (is(field, "externalTrafficPolicy") && (balanced || (type && !strcmp(type, "NodePort"))))
+        return yyjson_mut_str(doc, "Cluster");
+    if (is(field, "allocateLoadBalancerNodePorts") && balanced)
+        return yyjson_mut_bool(doc, true);
+    return NULL;
+}
+
 /* Defaults made of other fields. */
 static yyjson_mut_val *derived(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
                                yyjson_mut_doc *doc)
@@ -127,6 +141,8 @@ static yyjson_mut_val *derived(struct ek_str owner, struct ek_str field, yyjson_
         return yyjson_mut_val_mut_copy(doc, yyjson_mut_obj_get(object, "port"));
     if (is(owner, "Volume") && is(field, "emptyDir"))
         return yyjson_mut_obj_size(object) <= 1 ? yyjson_mut_obj(doc) : NULL;
+    if (is(owner, "ServiceSpec"))
+        return service_default(field, object, doc);
     if (is(owner, "Subject") && is(field, "apiGroup"))
         return subject_group(object, doc);
     return NULL;
@@ -172,5 +188,7 @@ yyjson_mut_val *ek_builtin_default(struct ek_str owner, struct ek_str field, yyj
 
 bool ek_builtin_default_follows(struct ek_str owner, struct ek_str field)
 {
-    return is(owner, "ServiceSpec") && is(field, "sessionAffinityConfig");
+    return is(owner, "ServiceSpec") &&
+           (is(field, "sessionAffinityConfig") || is(field, "externalTrafficPolicy") ||
+            is(field, "allocateLoadBalancerNodePorts"));
 }

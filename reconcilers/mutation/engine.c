@@ -5,7 +5,7 @@
 
 #include "api/obj.h"
 #include "api/patch/jsondiff.h"
-#include "reconcilers/mutation/mutate.h"
+#include "reconcilers/mutation/views.h"
 
 /* The API server runs the chain of mutators at most twice. */
 #define IN_TREE_PASSES 2
@@ -57,7 +57,7 @@ static enum verdict judge_conditions(struct ek_run *run, const struct ek_invocat
 /* What one pass over all invocations needs and leaves. */
 struct pass {
     unsigned number;
-    struct ek_working *working;
+    struct ek_views views;
     const struct ek_invocation *earlier; /* of the pass before: who may run again */
     size_t n_earlier;
 };
@@ -117,12 +117,18 @@ static void observe(struct ek_run *run, struct ek_invocation *invocation,
         return;
     }
     mutate_all(run, invocation, &copy, step);
+    if (run->status.code) { /* would end the request, were it more than observed */
+        step->message = ek_arena_strdup(run->arena, run->status.message);
+        step->error = EK_STEP_INVALID_ERROR;
+        step->result = EK_STEP_DENIED;
+        run->status = (struct ek_err){0};
+    }
     if (step->result == EK_STEP_APPLIED)
         step->result = EK_STEP_OBSERVED;
     ek_working_done(&copy);
 }
 
-static void invoke(struct ek_run *run, struct ek_invocation *invocation, const struct pass *pass)
+static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct pass *pass)
 {
     struct ek_step *step = ek_run_step(run, invocation->bound, invocation->key, pass->number);
     const struct ek_engine_options *options = run->options;
@@ -130,16 +136,16 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, const s
     if (!step)
         return;
     int64_t start = options->now_ns ? options->now_ns(options->now_arg) : 0;
-    enum verdict verdict =
-        judge_conditions(run, invocation, ek_working_object(pass->working), step);
+    struct ek_working *working = ek_views_working(&pass->views, invocation, false);
+    enum verdict verdict = judge_conditions(run, invocation, ek_working_object(working), step);
     if (verdict == FAILED)
         fail(run, invocation, step, step->message);
     else if (verdict == SKIP || !may_run(pass, invocation))
         step->result = EK_STEP_SKIPPED;
     else if (invocation->bound->apply)
-        mutate_all(run, invocation, pass->working, step);
+        mutate_all(run, invocation, ek_views_working(&pass->views, invocation, true), step);
     else
-        observe(run, invocation, pass->working, step);
+        observe(run, invocation, working, step);
     if (options->now_ns)
         step->duration_ns = options->now_ns(options->now_arg) - start;
 }
@@ -199,9 +205,21 @@ static struct ek_admission_request current(struct ek_run *run, struct ek_working
     return request;
 }
 
+/* Brings the object back to what the next pass, and the answer, start from. */
+static void finish_pass(struct ek_run *run, struct pass *pass)
+{
+    struct ek_working *working = pass->views.main;
+    int rc = ek_views_finish(&pass->views, run);
+
+    if (!rc && working->dirty && working->tree && !is_over(run) && !run->n_denials)
+        rc = ek_working_convert(working, run);
+    if (rc)
+        run->error = rc;
+}
+
 static void run_passes(struct ek_run *run, struct ek_working *working, unsigned *ret_passes)
 {
-    struct pass pass = {.working = working};
+    struct pass pass = {0};
 
     for (unsigned number = 1; number <= IN_TREE_PASSES; number++) {
         struct ek_admission_request request = current(run, working);
@@ -211,8 +229,10 @@ static void run_passes(struct ek_run *run, struct ek_working *working, unsigned 
         if (is_over(run) || (n > 0 && namespace_is_missing(run)))
             return;
         working->dirty = false;
+        run->error = ek_views_init(&pass.views, run, working, invocations, n);
         for (size_t i = 0; i < n && !is_over(run); i++)
             invoke(run, &invocations[i], &pass);
+        finish_pass(run, &pass);
         *ret_passes = number;
         /* The server stops at the first pass that denies; what asks for a second pass is any
          * mutation that ran, even one that changed nothing. */

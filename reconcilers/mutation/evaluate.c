@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "reconcilers/mutation/views.h"
+
 static const char out_of_budget[] =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -55,8 +57,11 @@ void ek_scope_init(struct ek_scope *scope, struct ek_run *run,
     *scope = (struct ek_scope){.run = run, .policy = policy};
     scope->variables = (struct ek_cel_host){get_variable, scope};
     vars[EK_SLOT_OBJECT] = json_or_null(object);
-    vars[EK_SLOT_OLD_OBJECT] = json_or_null(request->old_object);
-    vars[EK_SLOT_REQUEST] = ek_cel_from_json(request->root);
+    const struct ek_view *view = invocation->view;
+    vars[EK_SLOT_OLD_OBJECT] =
+        json_or_null(view ? yyjson_doc_get_root(view->old_object) : request->old_object);
+    vars[EK_SLOT_REQUEST] =
+        ek_cel_from_json(view ? yyjson_doc_get_root(view->request) : request->root);
     vars[EK_SLOT_NAMESPACE_OBJECT] = json_or_null(namespace_object);
     vars[EK_SLOT_PARAMS] = json_or_null(invocation->param);
     vars[EK_SLOT_VARIABLES] = ek_cel_host_map(&scope->variables);

@@ -266,6 +266,20 @@ static const char *const dropped_zeros[] = {"APIServiceSpec.insecureSkipTLSVerif
                                             "VolumeMount.readOnly",
                                             "VolumeMountStatus.readOnly"};
 
+/* Optional lists that are written whatever they hold. */
+static const char *const written_lists[] = {"AllocatedDeviceStatus.conditions",
+                                            "CSINodeDriver.topologyKeys",
+                                            "ClusterRole.rules",
+                                            "ContainerImage.names",
+                                            "DeviceClaim.requests",
+                                            "EndpointSlice.endpoints",
+                                            "EndpointSlice.ports",
+                                            "HorizontalPodAutoscalerStatus.currentMetrics",
+                                            "ProjectedVolumeSource.sources",
+                                            "ResourcePolicyRule.namespaces",
+                                            "Role.rules",
+                                            "TokenRequestSpec.audiences"};
+
 /* Strings that have a type of their own in Go, beside the struct unless a package is told. */
 static const struct {
     const char *field, *type;
@@ -502,6 +516,11 @@ bool ek_go_keeps_empty_string(struct ek_str owner, struct ek_str field)
 bool ek_go_drops_zero(struct ek_str owner, struct ek_str field)
 {
     return contains(dropped_zeros, EK_ARRAY_SIZE(dropped_zeros), owner, field);
+}
+
+bool ek_go_writes_null(struct ek_str owner, struct ek_str field)
+{
+    return contains(written_lists, EK_ARRAY_SIZE(written_lists), owner, field);
 }
 
 const char *ek_go_string_type(struct ek_str owner, struct ek_str field)

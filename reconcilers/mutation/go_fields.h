@@ -18,6 +18,9 @@ bool ek_go_keeps_empty_string(struct ek_str owner, struct ek_str field);
 /* True for optional numbers and booleans whose zero vanishes: those that are no pointers. */
 bool ek_go_drops_zero(struct ek_str owner, struct ek_str field);
 
+/* True for optional lists that are null where they are not set, and [] where they are empty. */
+bool ek_go_writes_null(struct ek_str owner, struct ek_str field);
+
 /* The name of a string's type, "PullPolicy", with its package where that is not the struct's own,
  * "v1.Protocol"; NULL for a plain string. */
 const char *ek_go_string_type(struct ek_str owner, struct ek_str field);

@@ -11,13 +11,16 @@
 #define EK_PARAMS_MAX      10000 /* of one binding */
 #define EK_INVOCATIONS_MAX 100000
 
+struct ek_view; /* views.h */
+
 struct ek_invocation {
     const struct ek_bound *bound;
     yyjson_val *param;      /* NULL: none, or null */
     const char *key;        /* "namespace/name" of the param, "" without */
     struct ek_gvr resource; /* what the object is matched as */
     struct ek_gvk kind;
-    bool reinvocable; /* ran in an earlier pass with reinvocationPolicy IfNeeded */
+    const struct ek_view *view; /* NULL: seen in the version of the request */
+    bool reinvocable;           /* ran in an earlier pass with reinvocationPolicy IfNeeded */
 };
 
 /* Why a policy could not be run, or failed. */

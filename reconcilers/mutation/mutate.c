@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+#include "api/mem.h"
 #include "api/obj.h"
 #include "api/schema/merge.h"
 #include "reconcilers/mutation/extended.h"
+#include "reconcilers/mutation/internal_form.h"
 #include "reconcilers/mutation/patch_value.h"
 #include "reconcilers/mutation/structural.h"
 #include "reconcilers/mutation/typed.h"
+#include "reconcilers/mutation/views.h"
 
 /* ---- The object between mutations ---- */
 
@@ -43,9 +46,48 @@ yyjson_val *ek_working_object(struct ek_working *working)
 
 static void changed(struct ek_working *working)
 {
-    yyjson_doc_free(working->doc);
+    if (working->save && !*working->save)
+        *working->save = working->doc;
+    else
+        yyjson_doc_free(working->doc);
     working->doc = NULL;
     working->dirty = true;
+}
+
+/* A JSON Patch may have left a custom resource another version, or none. */
+static void restore_version(struct ek_run *run, yyjson_mut_val *root)
+{
+    const struct ek_gvk *kind = &run->request->kind;
+    yyjson_mut_val *version = yyjson_mut_obj_get(root, "apiVersion");
+    const char *text = yyjson_mut_get_str(version), *its_kind;
+    size_t len = strlen(kind->group);
+
+    if (text && !strncmp(text, kind->group, len) && text[len] == '/') {
+        if (strcmp(text + len + 1, kind->version) != 0)
+            yyjson_mut_set_str(version,
+                               ek_arena_printf(run->arena, "%s/%s", kind->group, kind->version));
+        return;
+    }
+    its_kind = yyjson_mut_get_str(yyjson_mut_obj_get(root, "kind"));
+    ek_err_set(&run->status, EK_E_SERVER,
+               "Internal error occurred: failed to convert object: %s%s, Kind=%s is unstructured "
+               "and is not suitable for converting to \"%s/%s\"",
+               text && strchr(text, '/') ? "" : "/", text ? text : "", its_kind ? its_kind : "",
+               kind->group, kind->version);
+    run->status.http_status = 500;
+    snprintf(run->status.reason, sizeof run->status.reason, "InternalError");
+}
+
+int ek_working_convert(struct ek_working *working, struct ek_run *run)
+{
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(working->tree);
+    int rc = ek_internal_form(&run->request->kind, working->tree, root, working->base);
+
+    if (!rc && yyjson_mut_is_obj(root) && strchr(run->request->kind.group, '.'))
+        restore_version(run, root);
+    yyjson_doc_free(working->doc);
+    working->doc = NULL;
+    return rc;
 }
 
 /* ---- One mutation ---- */
@@ -133,6 +175,88 @@ static void fail_request(struct step *s, const char *message)
     snprintf(run->status.reason, sizeof run->status.reason, "InternalError");
 }
 
+static bool put_back(struct step *s, yyjson_mut_val *root, const char *name, const char *value)
+{
+    yyjson_mut_val *old = yyjson_mut_obj_get(root, name);
+
+    if (old)
+        yyjson_mut_set_str(old, value);
+    else if (!yyjson_mut_obj_add_str(s->working->tree, root, name, value))
+        s->run->error = EK_E_NOMEM;
+    return true;
+}
+
+/* What a JSON Patch made of kind and apiVersion: decoding restores them where they are missing, and
+ * knows no others. Custom resources need a kind, the rest is seen to at the end. */
+static bool keeps_kind(struct step *s, yyjson_mut_val *root, const char **ret_error)
+{
+    const struct ek_gvk *kind = &s->invocation->kind;
+    struct ek_arena *arena = s->run->arena;
+    const char *its_kind = yyjson_mut_get_str(yyjson_mut_obj_get(root, "kind"));
+    const char *its_version = yyjson_mut_get_str(yyjson_mut_obj_get(root, "apiVersion"));
+    const char *version =
+        *kind->group ? ek_arena_printf(arena, "%s/%s", kind->group, kind->version) : kind->version;
+
+    if (!yyjson_mut_is_obj(root) ||
+        (its_kind && its_version && !strcmp(its_kind, kind->kind) && !strcmp(its_version, version)))
+        return true;
+    bool no_kind = !its_kind || !*its_kind, no_version = !its_version || !*its_version;
+    if (!is_built_in(s) && s->type != EK_SCHEMA_NONE) {
+        char *text = no_kind ? yyjson_mut_val_write(root, 0, NULL) : NULL;
+        *ret_error = ek_arena_printf(arena, "Object 'Kind' is missing in '%s'", text ? text : "");
+        ek_free(text);
+        return !no_kind;
+    }
+    if ((no_kind || !strcmp(its_kind, kind->kind)) && (no_version || !strcmp(its_version, version)))
+        return put_back(s, root, "kind", kind->kind) && put_back(s, root, "apiVersion", version);
+    *ret_error =
+        ek_arena_printf(arena,
+                        "no kind \"%s\" is registered for version \"%s\" in scheme "
+                        "\"pkg/api/legacyscheme/scheme.go:30\"",
+                        no_kind ? kind->kind : its_kind, no_version ? version : its_version);
+    return false;
+}
+
+/* Options of connections, which documents do not declare: a JSON Patch may be run on them. */
+static const char *settle_options(struct step *s)
+{
+#define OPTIONS    "{\"components\":{\"schemas\":{\"io.k8s.api.core.v1.%s\":{\"type\":\"object\","
+#define FLAG(name) "\"" name "\":{\"type\":\"boolean\"},"
+    static const char form[] =
+        OPTIONS "\"properties\":{" FLAG("stdin") FLAG("stdout") FLAG("stderr")
+            FLAG("tty") "\"container\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},"
+                        "\"command\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+                        "\"ports\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":"
+                        "\"int32\"}},"
+                        "\"kind\":{\"type\":\"string\"},\"apiVersion\":{\"type\":\"string\"}},"
+                        "\"x-kubernetes-group-version-kind\":[{\"group\":\"\",\"version\":\"v1\","
+                        "\"kind\":\"%s\"}]}}}}";
+    const struct ek_gvk *kind = &s->invocation->kind;
+    struct ek_schema *schema = NULL;
+    uint32_t type = EK_SCHEMA_NONE;
+    const char *error = NULL;
+
+    if (*kind->group || !strstr(kind->kind, "Options"))
+        return NULL;
+    const char *text = ek_arena_printf(s->run->arena, form, kind->kind, kind->kind);
+    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+    if (!doc || ek_schema_compile(yyjson_doc_get_root(doc), &schema, NULL) ||
+        ek_schema_find_kind(schema, "", "v1", kind->kind, &type, NULL))
+        s->run->error = EK_E_NOMEM;
+    yyjson_doc_free(doc);
+    if (type == EK_SCHEMA_NONE)
+        return NULL;
+    struct ek_typed typed = {schema, type, s->working->tree, true, s->run->arena};
+    int rc = ek_typed_settle(&typed, yyjson_mut_doc_get_root(s->working->tree), s->working->base,
+                             &error);
+    ek_schema_unref(schema);
+    if (rc == EK_E_INVAL) {
+        undo(s);
+        fail_request(s, error);
+    }
+    return NULL;
+}
+
 /*
  * The way through the server's structs and defaults. decoded: after a JSON Patch, which is read
  * strictly. Returns the error of the policy, if there is one; the tree is then as before.
@@ -145,8 +269,13 @@ static const char *settle(struct step *s, bool decoded)
     const char *error = NULL;
     int rc = 0;
 
-    if (s->type == EK_SCHEMA_NONE)
+    if (decoded && !keeps_kind(s, root, &error)) {
+        undo(s);
+        fail_request(s, error);
         return NULL;
+    }
+    if (s->type == EK_SCHEMA_NONE)
+        return decoded ? settle_options(s) : NULL;
     if (is_built_in(s))
         rc = ek_typed_settle(&typed, root, s->working->base, &error);
     else
@@ -215,6 +344,10 @@ static const char *apply_object(struct step *s, const struct ek_cel_val *value)
             arena, "error applying patch: failed to convert patch object to typed object: %s",
             s->kind_error.message);
     int rc = 0;
+    if (s->invocation->view && is_built_in(s))
+        return ek_merge_validate(s->schema, s->type, patch.value, 0, &s->text, NULL)
+                   ? apply_error(s, EK_E_INVAL, "failed to convert patch object to typed object: ")
+                   : ek_view_lost(s->invocation->view, s->run);
     if (!s->working->checked)
         rc = ek_merge_validate(s->schema, s->type, live, EK_MERGE_DUPLICATES, &s->text, NULL);
     if (rc)
@@ -237,6 +370,8 @@ static const char *apply_operations(struct step *s, const struct ek_cel_val *val
         return "type mismatch: JSONPatchType.expression should evaluate to array";
     if (ek_patch_from_operations(value, s->extended, tree, arena, &ops, &n, &err))
         return ek_arena_strdup(arena, err.message);
+    if (s->invocation->view && is_built_in(s))
+        return ek_view_lost(s->invocation->view, s->run);
     int rc = ek_jsonpatch_apply(tree, &root, ops, n, EK_JSONPATCH_QUOTED, &s->text, NULL);
     if (rc == EK_E_CONFLICT) /* a test that fails skips the whole mutation, silently */
         return NULL;

@@ -18,6 +18,8 @@ struct ek_working {
     yyjson_val *base;     /* what the tree was made from, borrowed */
     bool dirty;           /* a mutation has run, even one that changed nothing */
     bool checked;         /* the tree is known to fit its schema, for merging */
+    yyjson_doc **save;    /* where the document goes that the next change makes old, if that is
+                             free; NULL: nowhere */
 };
 
 /* Starts from object, which may be NULL. Returns 0 or EK_E_NOMEM. */
@@ -26,6 +28,13 @@ void ek_working_done(struct ek_working *working);
 
 /* The object to read, NULL when there is none or without memory. */
 yyjson_val *ek_working_object(struct ek_working *working);
+
+/*
+ * Brings the object through the server's internal form, as at the end of every pass
+ * (internal_form.h), and into the version of the request. What cannot be converted is put into
+ * run->status. 0 or EK_E_NOMEM.
+ */
+int ek_working_convert(struct ek_working *working, struct ek_run *run);
 
 struct ek_mutation_result {
     const char *error;       /* NULL when it went well; obeys failurePolicy */

@@ -243,6 +243,8 @@ static yyjson_mut_val *convert_kind(struct conversion *c, const struct ek_cel_va
     case EK_CEL_LIST:
     case EK_CEL_MAP:
         return convert_container(c, value, place);
+    case EK_CEL_TYPE: /* its name */
+        return ek_cel_to_json(value, EK_CEL_JSON_APPLY, c->doc, c->err);
     case EK_CEL_OPTIONAL: /* without `?`: nothing is an explicit null */
         return value->some ? convert(c, value->some, place) : checked(c, yyjson_mut_null(c->doc));
     case EK_CEL_STRUCT:

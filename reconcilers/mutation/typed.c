@@ -74,7 +74,7 @@ static bool vanishes(const struct ek_place *place, const struct ek_schema_type *
     case YYJSON_TYPE_NULL:
         return true;
     case YYJSON_TYPE_ARR:
-        return is_empty(value);
+        return is_empty(value) && !ek_go_writes_null(place->owner, place->name);
     case YYJSON_TYPE_OBJ:
         return is_empty(value) && !is_struct(t);
     case YYJSON_TYPE_STR:
@@ -104,7 +104,8 @@ static yyjson_mut_val *unset(struct ek_settler *s, struct ek_str owner,
     if (field->initial != EK_SCHEMA_NONE)
         return ek_schema_initial(s->schema, field, s->doc);
     bool pointer = t->list != EK_LIST_NONE || t->map != EK_MAP_NONE;
-    return (field->flags & EK_SCHEMA_REQUIRED) && pointer ? yyjson_mut_null(s->doc) : NULL;
+    bool written = (field->flags & EK_SCHEMA_REQUIRED) || ek_go_writes_null(owner, name);
+    return written && pointer ? yyjson_mut_null(s->doc) : NULL;
 }
 
 /* ---- Structs ---- */

@@ -8,6 +8,7 @@
 #include "api/mem.h"
 #include "api/time.h"
 #include "reconcilers/mutation/go_fields.h"
+#include "reconcilers/mutation/go_time.h"
 #include "reconcilers/mutation/typed-internal.h"
 
 #define NUMBER_TEXT_MAX 40
@@ -215,30 +216,52 @@ static void settle_integer(struct ek_settler *s, const struct ek_place *place,
         yyjson_mut_set_uint(value, (uint64_t)yyjson_mut_get_sint(value));
 }
 
+static bool is_digit64(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/';
+}
+
+static size_t skip_breaks(const char *text, size_t at, size_t len)
+{
+    while (at < len && (text[at] == '\r' || text[at] == '\n'))
+        at++;
+    return at;
+}
+
+/* The place of the first octet that Go's decoder does not take, len when it takes all. */
+static size_t wrong_base64(const char *text, size_t len)
+{
+    size_t at = 0, digits = 0;
+
+    while ((at = skip_breaks(text, at, len)) < len && text[at] != '=') {
+        if (!is_digit64(text[at]))
+            return at;
+        digits++;
+        at++;
+    }
+    if (at == len)
+        return digits % 4 ? len - digits % 4 : len;
+    if (digits % 4 < 2)
+        return at;
+    if (digits % 4 == 2) {
+        size_t second = skip_breaks(text, at + 1, len);
+        if (second == len || text[second] != '=')
+            return second == len ? len + 1 : second - 1;
+        at = second;
+    }
+    return skip_breaks(text, at + 1, len);
+}
+
 static void settle_bytes(struct ek_settler *s, yyjson_mut_val *value)
 {
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *text = unsafe_yyjson_get_str(value);
-    size_t len = unsafe_yyjson_get_len(value), at = 0, digits = 0;
+    size_t len = unsafe_yyjson_get_len(value);
+    size_t at = wrong_base64(unsafe_yyjson_get_str(value), len);
 
-    for (; at < len; at++) {
-        if (text[at] == '\r' || text[at] == '\n')
-            continue;
-        if (!text[at] || !strchr(alphabet, text[at]))
-            break;
-        digits++;
-    }
-    size_t pad = 0;
-    while (at + pad < len && text[at + pad] == '=')
-        pad++;
-    if (at + pad == len && (digits + pad) % 4 == 0 && pad < 3 && !(pad && digits % 4 < 2))
-        return;
-    /* an incomplete quantum is told by its start */
-    if (at == len || (text[at] == '=' && digits % 4 < 2 && at + pad == len))
-        at = at == len ? len - digits % 4 : at;
-    ek_settler_fail(s, ek_arena_printf(s->arena, "%sillegal base64 data at input byte %zu",
-                                       s->decoded ? "" : "error decoding from json: ", at));
+    if (at != len)
+        ek_settler_fail(s, ek_arena_printf(s->arena, "%sillegal base64 data at input byte %zu",
+                                           s->decoded ? "" : "error decoding from json: ",
+                                           at > len ? len : at));
 }
 
 static void settle_quantity(struct ek_settler *s, yyjson_mut_val *value)
@@ -267,46 +290,55 @@ static void settle_quantity(struct ek_settler *s, yyjson_mut_val *value)
     }
 }
 
-/* What Go says of a time that cannot be read, for those that do not start like one. */
-static void fail_time(struct ek_settler *s, const char *text, bool micro)
+/* What is read by a method of its own: its errors tell the field only after a JSON Patch. */
+static void fail_method(struct ek_settler *s, const struct ek_place *place, const char *kind,
+                        const char *number, const char *type)
 {
-    ek_settler_fail(s, ek_arena_printf(s->arena,
-                                       "parsing time \"%s\" as \"2006-01-02T15:04:05%sZ07:00\": "
-                                       "cannot parse \"%s\" as \"2006\"",
-                                       text, micro ? ".000000" : "", text));
+    EK_AUTO(ek_buf) path;
+
+    ek_buf_init(&path, EK_SETTLER_TEXT_MAX);
+    ek_place_print(&path, place, false);
+    ek_settler_fail(
+        s, s->decoded
+               ? ek_arena_printf(s->arena,
+                                 "json: cannot unmarshal %s%s%s into Go struct field %.*s.%s of "
+                                 "type %s",
+                                 kind, *number ? " " : "", number, (int)place->owner.len,
+                                 place->owner.p, ek_buf_str(&path), type)
+               : ek_arena_printf(s->arena, "json: cannot unmarshal %s%s%s into Go value of type %s",
+                                 kind, *number ? " " : "", number, type));
 }
 
-static void settle_time(struct ek_settler *s, const struct ek_schema_type *t, yyjson_mut_val *value)
+static void settle_time(struct ek_settler *s, const struct ek_place *place,
+                        const struct ek_schema_type *t, yyjson_mut_val *value)
 {
     const char *text = yyjson_mut_get_str(value);
     bool micro = ek_settler_is(s, t, EK_MICRO_TIME);
     char out[EK_TIME_SIZE];
 
     if (!text) {
-        ek_settler_fail(s, ek_arena_printf(s->arena,
-                                           "json: cannot unmarshal %s into Go value of type "
-                                           "string",
-                                           json_kind(value)));
+        fail_method(s, place, json_kind(value), "", "string");
         return;
     }
-    int64_t ms = ek_time_parse(text);
-    if (ms == EK_TIME_UNSET) {
-        fail_time(s, text, micro);
+    const char *error = ek_go_time_check(text, micro, s->arena);
+    if (error) {
+        ek_settler_fail(s, error);
         return;
     }
     size_t len = unsafe_yyjson_get_len(value);
-    if (micro && len == strlen("2026-01-01T00:00:00.000000Z") && text[len - 1] == 'Z')
+    if (text[len - 1] == 'Z' && (micro || len == strlen("2026-01-01T00:00:00Z")))
         return;
     if (micro)
-        ek_time_format_micro(ms, out);
+        ek_time_format_micro(ek_time_parse(text), out);
     else
-        ek_time_format(ms, out);
+        ek_time_format(ek_time_parse(text), out);
     yyjson_mut_val *copy = yyjson_mut_strcpy(s->doc, out);
     if (ek_settler_made(s, copy))
         yyjson_mut_set_str(value, unsafe_yyjson_get_str(copy));
 }
 
-static void settle_int_or_string(struct ek_settler *s, yyjson_mut_val *value)
+static void settle_int_or_string(struct ek_settler *s, const struct ek_place *place,
+                                 yyjson_mut_val *value)
 {
     char text[NUMBER_TEXT_MAX] = "";
     bool is_number = yyjson_mut_is_num(value);
@@ -316,22 +348,22 @@ static void settle_int_or_string(struct ek_settler *s, yyjson_mut_val *value)
         return;
     if (is_number)
         number_text(value, text);
-    ek_settler_fail(s, ek_arena_printf(s->arena,
-                                       "json: cannot unmarshal %s%s%s into Go value of type int32",
-                                       json_kind(value), is_number ? " " : "", text));
+    fail_method(s, place, json_kind(value), text, "int32");
 }
 
 void ek_settle_scalar(struct ek_settler *s, const struct ek_place *place,
                       const struct ek_schema_type *t, yyjson_mut_val *value)
 {
-    if (unsafe_yyjson_is_ctn(value)) {
+    bool method = t->flags & EK_SCHEMA_INT_OR_STRING;
+
+    if (unsafe_yyjson_is_ctn(value) && !method) {
         ek_settler_mismatch(s, place, value);
     } else if (ek_settler_is(s, t, EK_QUANTITY)) {
         settle_quantity(s, value);
     } else if (ek_settler_is(s, t, EK_TIME) || ek_settler_is(s, t, EK_MICRO_TIME)) {
-        settle_time(s, t, value);
-    } else if (t->flags & EK_SCHEMA_INT_OR_STRING) {
-        settle_int_or_string(s, value);
+        settle_time(s, place, t, value);
+    } else if (method) {
+        settle_int_or_string(s, place, value);
     } else if (t->declared == EK_SCHEMA_INTEGER) {
         settle_integer(s, place, t, value);
     } else if (t->declared == EK_SCHEMA_NUMBER ? !yyjson_mut_is_num(value)
