@@ -312,12 +312,29 @@ void ek_type_expect(struct ek_typewalk *w, const struct ek_cel_node *node,
 
 /* ---- JSONPatch ---- */
 
+/* As in a JSON pointer. */
+static const char *escape(struct ek_arena *arena, struct ek_str s)
+{
+    char *out = ek_arena_try(arena, 2 * s.len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; out && i < s.len; i++) {
+        bool special = s.p[i] == '~' || s.p[i] == '/';
+        out[n++] = special ? '~' : s.p[i];
+        if (special)
+            out[n++] = s.p[i] == '~' ? '0' : '1';
+    }
+    if (!out)
+        return "";
+    out[n] = '\0';
+    return out;
+}
+
 /* The constant start of a text; *ret_whole when that is all of it. */
 static const char *constant_text(struct ek_typewalk *w, const struct ek_cel_node *node,
                                  bool *ret_whole)
 {
     struct ek_arena *arena = w->to->arena;
-    EK_AUTO(ek_buf) out;
 
     *ret_whole = true;
     if (ek_type_is_text(node))
@@ -331,17 +348,8 @@ static const char *constant_text(struct ek_typewalk *w, const struct ek_cel_node
         return ek_arena_printf(arena, "%s%s", left, right);
     }
     if (ek_type_is_call(node, "jsonpatch", "escapeKey") && node->call.n == 1 &&
-        ek_type_is_text(node->call.args[0])) {
-        struct ek_str s = ek_type_text(node->call.args[0]);
-        ek_buf_init(&out, 1 << 20);
-        for (size_t i = 0; i < s.len; i++) {
-            if (s.p[i] == '~' || s.p[i] == '/')
-                ek_buf_puts(&out, s.p[i] == '~' ? "~0" : "~1");
-            else
-                ek_buf_append(&out, &s.p[i], 1);
-        }
-        return ek_arena_strdup(arena, ek_buf_str(&out));
-    }
+        ek_type_is_text(node->call.args[0]))
+        return escape(arena, ek_type_text(node->call.args[0]));
     *ret_whole = false;
     return "";
 }
@@ -387,7 +395,9 @@ static struct ek_shape step(struct ek_typewalk *w, struct ek_shape at, struct ek
         return next;
     }
     next = ek_type_member(w, &at, token, position);
-    next.path = ek_type_join(w, at.path, token);
+    next.path = t || !is_index(token)
+                    ? ek_type_join(w, at.path, token)
+                    : ek_arena_printf(w->to->arena, "%s[%.*s]", at.path, (int)token.len, token.p);
     return next;
 }
 
