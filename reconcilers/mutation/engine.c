@@ -5,52 +5,13 @@
 
 #include "api/obj.h"
 #include "api/patch/jsondiff.h"
+#include "reconcilers/mutation/conditions.h"
+#include "reconcilers/mutation/fights.h"
+#include "reconcilers/mutation/fixpoint.h"
 #include "reconcilers/mutation/views.h"
 
 /* The API server runs the chain of mutators at most twice. */
 #define IN_TREE_PASSES 2
-
-/* ---- Conditions ---- */
-
-enum verdict { RUN, SKIP, FAILED };
-
-static const char *add_error(struct ek_run *run, const char *errors, const char *error)
-{
-    return errors ? ek_arena_printf(run->arena, "%s, %s", errors, error) : error;
-}
-
-/* A false one skips, whatever the others are; else an error counts. namespaceObject is null here,
- * as it is in the API server (mutation sheet, section 2.2, 2). */
-static enum verdict judge_conditions(struct ek_run *run, const struct ek_invocation *invocation,
-                                     yyjson_val *object, struct ek_step *step)
-{
-    const struct ek_policy *policy = invocation->bound->policy;
-    uint64_t budget = EK_CEL_MATCH_CONDITION_BUDGET;
-    const char *errors = NULL;
-    size_t n_errors = 0;
-    struct ek_scope scope;
-
-    if (policy->n_conditions == 0)
-        return RUN;
-    ek_scope_init(&scope, run, invocation, object, NULL);
-    for (size_t i = 0; i < policy->n_conditions && !run->error && !run->pending; i++) {
-        struct ek_evaluation e;
-        ek_scope_evaluate(&scope, &policy->conditions[i], &budget, &e);
-        step->cost += e.cost;
-        if (e.error) {
-            errors = add_error(run, errors, e.error);
-            n_errors++;
-            step->error = e.kind;
-        } else if (e.value.kind == EK_CEL_BOOL && !e.value.b) {
-            step->error = EK_STEP_NO_ERROR;
-            return SKIP;
-        }
-    }
-    if (!errors)
-        return RUN;
-    step->message = n_errors > 1 ? ek_arena_printf(run->arena, "[%s]", errors) : errors;
-    return FAILED;
-}
 
 /* ---- Invocations ---- */
 
@@ -60,11 +21,22 @@ struct pass {
     struct ek_views views;
     const struct ek_invocation *earlier; /* of the pass before: who may run again */
     size_t n_earlier;
+    struct ek_fixpoint fixpoint; /* of those that are Extended */
+    size_t n_extended;           /* invocations */
+    unsigned limit;              /* on passes */
+    bool in_tree;                /* those that are InTree have a turn */
+    bool track;                  /* changes are noted */
+    bool ran, changed;           /* something did, in this pass */
 };
+
+static bool is_extended(const struct ek_invocation *invocation)
+{
+    return invocation->bound->policy->behaviour == EK_POLICY_EXTENDED;
+}
 
 static bool may_run(const struct pass *pass, const struct ek_invocation *invocation)
 {
-    if (pass->number == 1)
+    if (pass->number == 1 || is_extended(invocation))
         return true;
     for (size_t i = 0; i < pass->n_earlier; i++) {
         const struct ek_invocation *e = &pass->earlier[i];
@@ -106,6 +78,21 @@ static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
     invocation->reinvocable = policy->reinvoke;
 }
 
+/* The same, with the changes that come of it. */
+static void mutate_and_track(struct ek_run *run, struct ek_invocation *invocation,
+                             struct ek_working *working, struct ek_step *step)
+{
+    yyjson_doc *before = NULL;
+
+    working->save = &before;
+    mutate_all(run, invocation, working, step);
+    working->save = NULL;
+    if (before && ek_working_object(working))
+        step->n_changes = ek_changes_of(yyjson_doc_get_root(before), ek_working_object(working),
+                                        run->arena, &step->changes);
+    yyjson_doc_free(before);
+}
+
 /* What a policy that is only observed would do, on a copy. */
 static void observe(struct ek_run *run, struct ek_invocation *invocation,
                     struct ek_working *working, struct ek_step *step)
@@ -116,7 +103,7 @@ static void observe(struct ek_run *run, struct ek_invocation *invocation,
         run->error = EK_E_NOMEM;
         return;
     }
-    mutate_all(run, invocation, &copy, step);
+    mutate_and_track(run, invocation, &copy, step);
     if (run->status.code) { /* would end the request, were it more than observed */
         step->message = ek_arena_strdup(run->arena, run->status.message);
         step->error = EK_STEP_INVALID_ERROR;
@@ -137,15 +124,21 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
         return;
     int64_t start = options->now_ns ? options->now_ns(options->now_arg) : 0;
     struct ek_working *working = ek_views_working(&pass->views, invocation, false);
-    enum verdict verdict = judge_conditions(run, invocation, ek_working_object(working), step);
-    if (verdict == FAILED)
+    enum ek_conditions conditions =
+        ek_judge_conditions(run, invocation, ek_working_object(working), step);
+    if (conditions == EK_CONDITIONS_FAILED)
         fail(run, invocation, step, step->message);
-    else if (verdict == SKIP || !may_run(pass, invocation))
+    else if (conditions == EK_CONDITIONS_FALSE || !may_run(pass, invocation))
         step->result = EK_STEP_SKIPPED;
-    else if (invocation->bound->apply)
-        mutate_all(run, invocation, ek_views_working(&pass->views, invocation, true), step);
-    else
+    else if (!invocation->bound->apply)
         observe(run, invocation, working, step);
+    else if (pass->track)
+        mutate_and_track(run, invocation, ek_views_working(&pass->views, invocation, true), step);
+    else
+        mutate_all(run, invocation, ek_views_working(&pass->views, invocation, true), step);
+    if (pass->track && !run->error && !run->pending)
+        ek_fixpoint_note(run, &pass->fixpoint, invocation, step);
+    pass->changed = pass->changed || (step->n_changes && invocation->bound->apply);
     if (options->now_ns)
         step->duration_ns = options->now_ns(options->now_arg) - start;
 }
@@ -155,28 +148,6 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
 static bool is_namespace(const struct ek_gvk *kind)
 {
     return !*kind->group && !strcmp(kind->version, "v1") && !strcmp(kind->kind, "Namespace");
-}
-
-/* The Namespace that the request is in, for selectors and expressions. */
-static void find_namespace(struct ek_run *run)
-{
-    const struct ek_admission_request *request = run->request;
-    struct ek_err err = {0};
-
-    if (!*request->namespace)
-        return;
-    switch (
-        run->world->namespace(run->world->arg, request->namespace, &run->namespace_object, &err)) {
-    case EK_WORLD_FOUND:
-        break;
-    case EK_WORLD_PENDING:
-        run->pending = true;
-        break;
-    case EK_WORLD_ABSENT:
-    case EK_WORLD_FAILED:
-        run->namespace_object = NULL;
-        break;
-    }
 }
 
 /* A namespaced object without its Namespace cannot be judged by anybody. */
@@ -217,30 +188,108 @@ static void finish_pass(struct ek_run *run, struct pass *pass)
         run->error = rc;
 }
 
-static void run_passes(struct ek_run *run, struct ek_working *working, unsigned *ret_passes)
+static size_t count_extended(const struct ek_invocation *invocations, size_t n)
 {
-    struct pass pass = {0};
+    size_t extended = 0;
 
-    for (unsigned number = 1; number <= IN_TREE_PASSES; number++) {
-        struct ek_admission_request request = current(run, working);
-        struct ek_invocation *invocations;
-        size_t n = ek_run_invocations(run, &request, &invocations);
-        pass.number = number;
-        if (is_over(run) || (n > 0 && namespace_is_missing(run)))
+    for (size_t i = 0; i < n; i++)
+        extended += is_extended(&invocations[i]);
+    return extended;
+}
+
+/* All invocations that have a turn. */
+static void run_pass(struct ek_run *run, struct pass *pass, struct ek_invocation *invocations,
+                     size_t n)
+{
+    struct ek_working *working = pass->views.main;
+
+    pass->ran = pass->changed = false;
+    for (size_t i = 0; i < n && !is_over(run); i++) {
+        bool turn = is_extended(&invocations[i])
+                        ? ek_fixpoint_wants(&pass->fixpoint, &invocations[i])
+                        : pass->in_tree;
+        if (!turn)
+            continue;
+        if (!pass->ran && pass->n_extended && pass->number > 1)
+            ek_fixpoint_keep(run, &pass->fixpoint, pass->number - 1, ek_working_object(working));
+        pass->ran = true;
+        invoke(run, &invocations[i], pass);
+    }
+    finish_pass(run, pass);
+}
+
+/* Tells that policies did not come to rest. */
+static void tell_fights(struct ek_run *run, unsigned first_pass, size_t least,
+                        struct ek_mutation_outcome *ret)
+{
+    ret->n_fights =
+        ek_fights_of(run->steps, run->n_steps, first_pass, least, run->arena, &ret->fights);
+    if (least == 1 || ret->n_fights)
+        ret->converged = false;
+}
+
+/*
+ * Whether there is a pass after this one. In tree there are two whatever they do, and what asks for
+ * the second is any mutation that ran, even one that changed nothing; that two policies change one
+ * path in it is a fight.
+ */
+static bool goes_on(struct ek_run *run, struct pass *pass, struct ek_mutation_outcome *ret)
+{
+    struct ek_working *working = pass->views.main;
+
+    pass->in_tree = pass->number < IN_TREE_PASSES && working->dirty;
+    if (!pass->n_extended) {
+        if (pass->number == IN_TREE_PASSES && pass->track)
+            tell_fights(run, IN_TREE_PASSES, 2, ret);
+        return pass->in_tree;
+    }
+    if (!pass->changed)
+        return pass->in_tree;
+    unsigned seen = ek_fixpoint_seen(&pass->fixpoint, pass->number, ek_working_object(working));
+    if (!seen && pass->number < pass->limit)
+        return true;
+    tell_fights(run, seen ? seen + 1 : pass->limit, 1, ret);
+    return false;
+}
+
+/* Lists the invocations of the next pass; false when the run ends here. */
+static bool begin_pass(struct ek_run *run, struct pass *pass, struct ek_working *working,
+                       struct ek_invocation **ret, size_t *ret_n)
+{
+    struct ek_admission_request request = current(run, working);
+
+    pass->number++;
+    *ret_n = ek_run_invocations(run, &request, ret);
+    pass->n_extended = count_extended(*ret, *ret_n);
+    pass->track = run->options->trace || pass->n_extended;
+    if (pass->number == 1)
+        pass->limit = ek_fixpoint_limit(pass->n_extended);
+    if (is_over(run) || (*ret_n > 0 && namespace_is_missing(run)))
+        return false;
+    working->dirty = false;
+    run->error = ek_views_init(&pass->views, run, working, *ret, *ret_n);
+    return true;
+}
+
+static void run_passes(struct ek_run *run, struct ek_working *working,
+                       struct ek_mutation_outcome *ret)
+{
+    struct pass pass = {.in_tree = true};
+    struct ek_invocation *invocations;
+    size_t n;
+
+    do {
+        if (!begin_pass(run, &pass, working, &invocations, &n))
             return;
-        working->dirty = false;
-        run->error = ek_views_init(&pass.views, run, working, invocations, n);
-        for (size_t i = 0; i < n && !is_over(run); i++)
-            invoke(run, &invocations[i], &pass);
-        finish_pass(run, &pass);
-        *ret_passes = number;
-        /* The server stops at the first pass that denies; what asks for a second pass is any
-         * mutation that ran, even one that changed nothing. */
-        if (is_over(run) || run->n_denials || !working->dirty)
+        run_pass(run, &pass, invocations, n);
+        if (pass.ran || pass.number == 1)
+            ret->passes = pass.number;
+        /* The server stops at the first pass that denies. */
+        if (is_over(run) || run->n_denials)
             return;
         pass.earlier = invocations;
         pass.n_earlier = n;
-    }
+    } while (goes_on(run, &pass, ret));
 }
 
 /* ---- The answer ---- */
@@ -310,9 +359,9 @@ int ek_engine_run(const struct ek_policy_set *set, const struct ek_admission_req
 
     *ret = (struct ek_mutation_outcome){.allowed = true, .converged = true};
     if (!rc && !ek_run_is_exempt(request)) {
-        find_namespace(&run);
+        ek_run_find_namespace(&run);
         if (!run.pending)
-            run_passes(&run, &working, &ret->passes);
+            run_passes(&run, &working, ret);
     }
     ret->steps = run.steps;
     ret->n_steps = run.n_steps;

@@ -86,6 +86,27 @@ bool ek_run_is_exempt(const struct ek_admission_request *request)
            is_one_of(r->resource, policies);
 }
 
+void ek_run_find_namespace(struct ek_run *run)
+{
+    const struct ek_admission_request *request = run->request;
+    struct ek_err err = {0};
+
+    if (!*request->namespace)
+        return;
+    switch (
+        run->world->namespace(run->world->arg, request->namespace, &run->namespace_object, &err)) {
+    case EK_WORLD_FOUND:
+        break;
+    case EK_WORLD_PENDING:
+        run->pending = true;
+        break;
+    case EK_WORLD_ABSENT:
+    case EK_WORLD_FAILED:
+        run->namespace_object = NULL;
+        break;
+    }
+}
+
 /* ---- Params ---- */
 
 /* The params of one binding while they are listed. */

@@ -62,6 +62,10 @@ struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, co
  * deletions. */
 bool ek_run_is_exempt(const struct ek_admission_request *request);
 
+/* Finds the Namespace that the request is in, for selectors and expressions; may set run->pending.
+ */
+void ek_run_find_namespace(struct ek_run *run);
+
 /*
  * Lists the invocations of request in the order of the set. Policies and bindings that match but
  * are misconfigured are denials. Returns how many, in *ret (the run's arena).

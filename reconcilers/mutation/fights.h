@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each step changed, and which policies undo each other's work. Not for those outside this
+ * folder, who find the results in struct ek_mutation_outcome. Pure; everything is in the arena.
+ */
+#ifndef RECONCILERS_MUTATION_FIGHTS_H
+#define RECONCILERS_MUTATION_FIGHTS_H
+
+#include "reconcilers/mutation/engine.h"
+
+/* Changes of one step; where there are more, the one change is that of the whole object. */
+#define EK_CHANGES_MAX 1000
+#define EK_FIGHTS_MAX  32 /* of one request; more are not listed */
+
+/*
+ * Lists in *ret what differs between two objects, by path: members one by one, items of lists whose
+ * items have names by these, of others by their place where the lists are equally long, else as one
+ * change of the list. Returns how many. Values are copies.
+ */
+size_t ek_changes_of(yyjson_val *before, yyjson_val *after, struct ek_arena *arena,
+                     const struct ek_change **ret);
+
+/* A copy of v in the arena; NULL at the arena's end. */
+yyjson_val *ek_value_keep(yyjson_val *v, struct ek_arena *arena);
+
+/*
+ * Lists in *ret the paths that steps of the passes from first_pass on have changed, each with the
+ * policies that did and what each set it to last; paths above one another are one fight, at the
+ * upper. least: a fight has at least so many parties. Returns how many.
+ */
+size_t ek_fights_of(const struct ek_step *steps, size_t n, unsigned first_pass, size_t least,
+                    struct ek_arena *arena, const struct ek_fight **ret);
+
+#endif
