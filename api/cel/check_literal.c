@@ -88,13 +88,15 @@ static const struct ek_cel_type *struct_type(struct ek_cel_check *c, struct ek_c
     return NULL;
 }
 
-static void check_field(struct ek_cel_check *c, const struct ek_cel_type *type,
+static void check_field(struct ek_cel_check *c, const struct ek_cel_type *type, const char *name,
                         const struct ek_cel_field_init *f)
 {
     const struct ek_cel_type *wanted = NULL, *given;
 
     ek_cel_check_node(c, f->value);
-    if (type)
+    if (!type)
+        ek_cel_check_report(c, f->position, "unexpected failed resolution of '%s'", name);
+    else
         wanted = ek_cel_check_field(c, f->position, type, f->name);
     given = element_type(c, f->value, f->optional);
     if (!wanted || ek_cel_assignable(c, wanted, given))
@@ -114,5 +116,5 @@ void ek_cel_check_struct(struct ek_cel_check *c, struct ek_cel_node *node)
     if (ref)
         ref->type = node->type;
     for (uint32_t i = 0; known && i < node->object.n; i++)
-        check_field(c, type, &node->object.fields[i]);
+        check_field(c, type, node->object.name, &node->object.fields[i]);
 }

@@ -380,7 +380,8 @@ static int admit(const char *text, size_t len, struct ek_cel_issues *issues, boo
         valid = survey(text, len, &points);
     if (points > EK_CEL_TEXT_MAX || len > OCTETS_MAX) {
         ek_cel_issue_add(issues, EK_CEL_E_LIMIT, text, len, EK_CEL_NOWHERE,
-                         "expression code point size exceeds limit: limit %u", EK_CEL_TEXT_MAX);
+                         "expression code point size exceeds limit: size: %zu, limit %u",
+                         points ? points : len, EK_CEL_TEXT_MAX);
         return EK_E_LIMIT;
     }
     if (valid < len) {

@@ -135,6 +135,11 @@ char *ek_cel_field_name(struct ek_cel_parser *p);
 void ek_cel_next(struct ek_cel_parser *p);
 /* Reads a token of that kind or reports that it is missing. */
 bool ek_cel_expect(struct ek_cel_parser *p, enum ek_cel_token_kind kind);
+/* What an operand may start with, as the reference's parser lists it. */
+#define EK_CEL_OPERANDS                                                                            \
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "       \
+    "STRING, BYTES, IDENTIFIER}"
+
 /* Reports the token at hand, unless something was wrong before. */
 void ek_cel_unexpected(struct ek_cel_parser *p, const char *expected);
 /* Reports something that does not keep the rest from being read; returns a node in its place. */

@@ -201,7 +201,7 @@ static uint32_t parse_parts(struct ek_cel_parser *p, enum ek_cel_token_kind clos
         if (more)
             ek_cel_next(p);
         if (more && p->tok.kind == EK_CEL_TOK_COMMA)
-            ek_cel_unexpected(p, "an operand");
+            ek_cel_unexpected(p, EK_CEL_OPERANDS);
     }
     if (p->tok.kind == EK_CEL_TOK_COMMA)
         ek_cel_next(p);

@@ -190,7 +190,7 @@ static struct ek_cel_part parse_primary(struct ek_cel_parser *p)
     case EK_CEL_TOK_BYTES:
         return ek_cel_parse_literal(p, p->tok.position, false);
     default:
-        ek_cel_unexpected(p, "an operand");
+        ek_cel_unexpected(p, EK_CEL_OPERANDS);
         return (struct ek_cel_part){ek_cel_node_new(p, EK_CEL_N_LITERAL, p->tok.position), 0};
     }
 }
