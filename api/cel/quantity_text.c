@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a quantity is written: the largest suffix that needs no point (apimachinery's canonical
  * form). */
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/cel/eval.h"
@@ -9,12 +9,12 @@
 
 #define SCRATCH_MAX ((size_t)64 << 20)
 
-static void put_decimal_suffix(int32_t exponent, struct ek_buf *out)
+static void put_decimal_suffix(int64_t exponent, struct ek_buf *out)
 {
     static const char *const names[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
-    int32_t at = exponent / 3 + 3;
+    int64_t at = exponent / 3 + 3;
 
-    if (at >= 0 && at < (int32_t)EK_ARRAY_SIZE(names))
+    if (at >= 0 && at < (int64_t)EK_ARRAY_SIZE(names))
         ek_buf_puts(out, names[at]);
 }
 
@@ -23,7 +23,7 @@ static bool put_decimal(struct ek_cel_eval *eval, const struct ek_cel_decimal *d
                         struct ek_buf *out)
 {
     char *text = ek_cel_alloc(eval, (size_t)ek_cel_decimal_digits(d) + 3);
-    int32_t exponent = (int32_t)(0 - (uint32_t)d->scale);
+    int64_t exponent = -(int64_t)d->scale;
 
     if (!text)
         return false;
@@ -38,7 +38,7 @@ static bool put_decimal(struct ek_cel_eval *eval, const struct ek_cel_decimal *d
     if (si)
         put_decimal_suffix(exponent, out);
     else if (exponent != 0)
-        ek_buf_printf(out, "e%d", exponent);
+        ek_buf_printf(out, "e%" PRId64, exponent);
     return true;
 }
 
