@@ -198,8 +198,8 @@ static void on_status(void *ctx)
     ek_informer_status(certs->informer, &status);
     if (*status.last_error)
         ek_log_error_limited(certs->config.log, NULL, 3, 60000,
-                             "Cannot watch the webhook's certificates",
-                             EK_S("secret", certs->key), EK_S("reason", status.last_error));
+                             "Cannot watch the webhook's certificates", EK_S("secret", certs->key),
+                             EK_S("reason", status.last_error));
     look_in(certs, 1);
 }
 

@@ -2,6 +2,7 @@
 /* The admission webhook over real connections: answers, refusals, questions to the API server,
  * many clients at once, certificates that change, and stopping. */
 #include <check.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static char *review_in(const char *target, const char *namespace)
 
 static int status_of(const char *answer)
 {
-    return answer ? atoi(answer + strlen("HTTP/1.1 ")) : 0;
+    return answer ? (int)strtol(answer + strlen("HTTP/1.1 "), NULL, 10) : 0;
 }
 
 static const char *body_of(const char *answer)
@@ -361,7 +362,8 @@ START_TEST(time_is_over)
                      strlen(review), review);
     ck_assert(webhook_send(&client, request, strlen(request)));
     webhook_fixture_wait_held(&fixture, 1);
-    usleep(2000);
+    for (uint64_t end = uv_hrtime() + 2000000; uv_hrtime() < end;)
+        sched_yield();
     webhook_fixture_answer_held(&fixture, 200, "{\"status\":{\"allowed\":true}}");
     EK_AUTOFREE char *answer = webhook_receive(&client);
     ck_assert_int_eq(status_of(answer), 504);
