@@ -45,9 +45,10 @@ static struct ek_str between(struct ek_str s, size_t from, size_t to)
 
 static bool take_suffix(struct ek_str s, size_t from, struct parts *p)
 {
+    static const char letters[] = {'e', 'E', 'i', 'n', 'u', 'm', 'k', 'K', 'M', 'G', 'T', 'P'};
     size_t at = from;
 
-    while (at < s.len && memchr("eEinumkKMGTP", s.p[at], 12))
+    while (at < s.len && memchr(letters, s.p[at], sizeof letters))
         at++;
     if (at < s.len && (s.p[at] == '-' || s.p[at] == '+'))
         at++;
