@@ -61,6 +61,7 @@ struct ek_ci {
     size_t n_compiled;
     const struct ek_binding **bindings; /* owned */
     size_t n_bindings;
+    size_t n_read_bindings; /* those that were read come first, then those made up */
     struct ek_bound *bound; /* owned */
     size_t n_bound;
 

@@ -296,10 +296,10 @@ void ek_ci_bind(struct ek_ci *ci, int compat_minor)
     if (ci->n_compiled)
         qsort(ci->compiled, ci->n_compiled, sizeof(struct ek_policy *), by_policy);
     find_sources(ci);
-    size_t n_read = ci->n_bindings;
+    ci->n_read_bindings = ci->n_bindings;
     for (size_t i = 0; i < ci->n_compiled; i++) {
         size_t before = ci->n_bound;
-        for (size_t j = 0; j < n_read; j++)
+        for (size_t j = 0; j < ci->n_read_bindings; j++)
             if (!strcmp(ci->bindings[j]->policy_name, ci->compiled[i]->name) &&
                 ci->bindings[j]->native == ci->compiled[i]->native)
                 pair(ci, ci->compiled[i], ci->bindings[j]);

@@ -11,9 +11,9 @@ static const struct ek_program program = {
                "versions.",
 };
 
-static const struct ek_command *const commands[] = {&ek_cel_command,   &ek_check_command,
-                                                    &ek_debug_command, &ek_mutate_command,
-                                                    &ek_run_command,   &ek_version_command};
+static const struct ek_command *const commands[] = {
+    &ek_cel_command,    &ek_check_command, &ek_debug_command,  &ek_lint_command,
+    &ek_mutate_command, &ek_run_command,   &ek_version_command};
 
 /* The table of commands, made once: commands live beside their code. */
 static const struct ek_program *whole_program(void)

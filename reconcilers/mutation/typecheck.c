@@ -215,6 +215,33 @@ static void name_kinds(struct ek_type_collector *to, const struct ek_typecheck_k
     }
 }
 
+/* Of two findings of one place where one only says more (what may have been meant, which one of the
+ * kinds knows) the longer stays. */
+static void drop_shorter(struct ek_type_collector *to)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < to->n; i++) {
+        const struct ek_type_finding *f = &to->list[i];
+        size_t len = strlen(f->message), longer = to->n;
+        for (size_t j = 0; j < to->n && longer == to->n; j++)
+            if (j != i && to->list[j].position == f->position &&
+                to->list[j].problem == f->problem && !strcmp(to->list[j].field, f->field) &&
+                strlen(to->list[j].message) > len && !strncmp(to->list[j].message, f->message, len))
+                longer = j;
+        if (longer < to->n) {
+            to->kinds[longer] |= to->kinds[i];
+            to->list[i].position = EK_CEL_NOWHERE - 1; /* compared with no more */
+        }
+    }
+    for (size_t i = 0; i < to->n; i++)
+        if (to->list[i].position != EK_CEL_NOWHERE - 1) {
+            to->kinds[kept] = to->kinds[i];
+            to->list[kept++] = to->list[i];
+        }
+    to->n = kept;
+}
+
 static size_t rank(const struct ek_policy *policy, const char *field)
 {
     size_t at = 0;
@@ -276,6 +303,7 @@ int ek_typecheck_policy(const struct ek_policy *policy, const struct ek_typechec
         check_kind(&w, envs.mutation);
     }
     ek_policy_envs_done(&envs);
+    drop_shorter(&to);
     name_kinds(&to, n_kinds ? kinds : &unknown, checked);
     sort(policy, to.list, to.n);
     ret->list = to.list;

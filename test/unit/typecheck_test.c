@@ -59,6 +59,8 @@ static const struct {
      "11 \"spec\" has no field \"replicas\" [apps/v1 DaemonSet]\n", true},
     {"neither kind has it", CONDITION, "object.spec.selectr == null",
      "11 \"spec\" has no field \"selectr\"; did you mean \"selector\"?\n", true},
+    {"one kind knows what was meant", CONDITION, "object.spec.replcas > 1",
+     "11 \"spec\" has no field \"replcas\"; did you mean \"replicas\"?\n", true},
     {"a loop's name hides", CONDITION, "[{'spec': 1}].all(object, object.nope == 1)", "", false},
     {"params", CONDITION, "params.dta.x == '1'",
      "6 the object has no field \"dta\"; did you mean \"data\"?\n", false},
