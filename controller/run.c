@@ -7,8 +7,10 @@
 
 #include "controller/debug_socket.h"
 #include "controller/election.h"
+#include "controller/mutation_controller.h"
 #include "controller/process_metrics.h"
 #include "controller/run_options.h"
+#include "controller/runner_metrics.h"
 #include "controller/serving.h"
 #include "controller/skew_controller.h"
 #include "controller/uuid.h"
@@ -18,6 +20,7 @@
 /* How overdue the lease may be before /healthz fails (controller-runtime's adaptor). */
 #define ELECTION_TOLERANCE_MS 20000
 #define CONTROLLER            "controlplane"
+#define POLICY_CONTROLLER     "mutatingadmissionpolicy"
 
 struct process {
     const struct ek_run_options *options;
@@ -27,11 +30,8 @@ struct process {
     struct ek_client *client;
     struct ek_metrics *metrics;
     struct ek_standard_metrics standard;
-    struct ek_controller_metrics controller_metrics;
-    struct ek_queue_metrics queue_metrics;
+    struct ek_runner_metrics skew_metrics, mutation_metrics;
     struct ek_process_metrics *process_metrics;
-    struct ek_queue_config queue_config;
-    uint64_t queue_adds, queue_retries; /* already counted */
     struct ek_informer_metrics informer_metrics[8];
     struct ek_serving *serving;
     struct ek_webhook_serving *webhook;
@@ -39,6 +39,7 @@ struct process {
     struct ek_election *election;
     struct ek_recorder *recorder;
     struct ek_skew_controller *skew;
+    struct ek_mutation_controller *mutation;
     struct ek_debug debug;
     struct ek_debug_loop debug_loop;
     struct ek_debug_socket *debug_socket;
@@ -53,67 +54,7 @@ static void on_rest(void *ctx, const char *method, const char *code, const char 
     ek_standard_metrics_rest(&p->standard, method, code, host);
 }
 
-/* --- the runner's observer ---------------------------------------------------------------- */
-
-static void on_begin(void *ctx)
-{
-    struct process *p = ctx;
-    ek_controller_metrics_begin(&p->controller_metrics);
-}
-
-static void on_end(void *ctx, enum ek_reconciled result, int64_t duration_ms)
-{
-    struct process *p = ctx;
-    ek_controller_metrics_end(&p->controller_metrics, result, (double)duration_ms / 1000);
-}
-
-static void on_failed(void *ctx, const char *key, const char *id, enum ek_reconciled result,
-                      const struct ek_err *err)
-{
-    struct process *p = ctx;
-    (void)result;
-    ek_log_error_limited(p->log, err, 10, 60000, "Reconciler error", EK_S("controller", CONTROLLER),
-                         EK_S("controllerGroup", "evenkeel.dev"),
-                         EK_S("controllerKind", "ControlPlane"), EK_S("name", key),
-                         EK_S("reconcileID", id));
-}
-
-static void on_queue_get(void *ctx, int priority, int64_t waited_ms)
-{
-    struct process *p = ctx;
-    (void)priority;
-    ek_queue_metrics_got(&p->queue_metrics, (double)waited_ms / 1000);
-}
-
-static void on_queue_done(void *ctx, int64_t worked_ms)
-{
-    struct process *p = ctx;
-    ek_queue_metrics_done(&p->queue_metrics, (double)worked_ms / 1000);
-}
-
-static void put_depth(void *ctx, int priority, size_t depth)
-{
-    struct process *p = ctx;
-    ek_queue_metrics_depth(&p->queue_metrics, priority, depth);
-}
-
 /* --- what is read when somebody scrapes --------------------------------------------------- */
-
-static void collect_queue(struct process *p)
-{
-    struct ek_queue *queue = ek_runner_queue(ek_skew_controller_runner(p->skew));
-    struct ek_queue_stats stats;
-
-    ek_queue_stats(queue, (int64_t)(uv_hrtime() / 1000000), &stats);
-    ek_queue_metrics_depth(&p->queue_metrics, 0, 0);
-    ek_queue_depths(queue, put_depth, p);
-    for (; p->queue_adds < stats.adds; p->queue_adds++)
-        ek_queue_metrics_added(&p->queue_metrics);
-    for (; p->queue_retries < stats.retries; p->queue_retries++)
-        ek_queue_metrics_retried(&p->queue_metrics);
-    ek_queue_metrics_unfinished(&p->queue_metrics, (double)stats.unfinished_ms / 1000,
-                                (double)stats.longest_ms / 1000);
-}
 
 static void collect(void *ctx)
 {
@@ -121,7 +62,8 @@ static void collect(void *ctx)
     const struct ek_resource *resource;
     struct ek_informer *informer;
 
-    collect_queue(p);
+    ek_runner_metrics_collect(&p->skew_metrics, ek_skew_controller_runner(p->skew));
+    ek_runner_metrics_collect(&p->mutation_metrics, ek_mutation_controller_runner(p->mutation));
     for (size_t i = 0; i < EK_ARRAY_SIZE(p->informer_metrics); i++) {
         informer = ek_skew_watch_informer(ek_skew_controller_watch(p->skew), i, &resource);
         if (informer)
@@ -159,6 +101,7 @@ static void on_leading(void *ctx)
     ek_skew_controller_poke(p->skew);
     if (ek_webhook_serving_is_on(p->webhook))
         ek_webhook_certs_poke(ek_webhook_serving_certs(p->webhook));
+    ek_mutation_controller_poke(p->mutation);
     ek_manager_elected(p->manager);
 }
 
@@ -360,10 +303,19 @@ static void make_metrics(struct process *p)
 {
     p->metrics = ek_metrics_new();
     ek_standard_metrics_init(&p->standard, p->metrics);
-    ek_controller_metrics_init(&p->controller_metrics, &p->standard, CONTROLLER, 1);
-    ek_queue_metrics_init(&p->queue_metrics, &p->standard, CONTROLLER);
+    ek_runner_metrics_init(&p->skew_metrics, &p->standard, p->log, CONTROLLER, "ControlPlane", 1);
+    ek_runner_metrics_init(&p->mutation_metrics, &p->standard, p->log, POLICY_CONTROLLER,
+                           "MutatingAdmissionPolicy", 2);
     p->process_metrics = ek_process_metrics_new(p->metrics, "/proc");
     ek_build_info_register(p->metrics, EK_VERSION, "");
+}
+
+/* Who runs the plug-in of mutating policies decides who enforces them. */
+static void on_planned(void *ctx, const struct ek_skew_view *view)
+{
+    struct process *p = ctx;
+    if (p->mutation)
+        ek_mutation_controller_observe(p->mutation, view);
 }
 
 static void make_parts(struct process *p)
@@ -381,10 +333,6 @@ static void make_parts(struct process *p)
                                           .ctx = p};
     p->serving = ek_serving_new(&serving);
     p->recorder = ek_recorder_new(&p->loop, &recorder);
-    p->queue_config = EK_QUEUE_CONFIG_DEFAULT;
-    p->queue_config.on_get = on_queue_get;
-    p->queue_config.on_done = on_queue_done;
-    p->queue_config.ctx = p;
     struct ek_skew_controller_config skew = {
         .loop = &p->loop,
         .client = p->client,
@@ -392,8 +340,9 @@ static void make_parts(struct process *p)
         .recorder = p->recorder,
         .log = p->log,
         .may_write = may_write,
-        .observer = {.begin = on_begin, .end = on_end, .failed = on_failed, .ctx = p},
-        .queue = &p->queue_config,
+        .observer = ek_runner_metrics_observer(&p->skew_metrics),
+        .queue = &p->skew_metrics.queue,
+        .planned = on_planned,
         .ctx = p,
     };
     p->skew = ek_skew_controller_new(&skew);
@@ -416,10 +365,50 @@ static int make_webhook(struct process *p, struct ek_err *err)
     return ek_webhook_serving_new(&config, &p->webhook, err);
 }
 
+static void on_bundle(void *ctx)
+{
+    struct process *p = ctx;
+    ek_mutation_controller_poke(p->mutation);
+}
+
+static int64_t wall_clock_ms(void)
+{
+    return ek_log_wall_clock(NULL) / 1000000;
+}
+
+static void make_mutation(struct process *p)
+{
+    const struct ek_run_options *o = p->options;
+    bool on = ek_webhook_serving_is_on(p->webhook);
+    const char *namespace = ek_webhook_serving_namespace(p->webhook);
+    struct ek_mutation_controller_config config = {
+        .loop = &p->loop,
+        .client = p->client,
+        .webhook = on ? ek_webhook_serving_webhook(p->webhook) : NULL,
+        .certs = ek_webhook_serving_certs(p->webhook),
+        .needs_bundle = *o->webhook_cert_path == '\0',
+        .options = {.url = o->webhook_url,
+                    .service_namespace = namespace,
+                    .service_name = o->webhook_service_name,
+                    .own_namespace = namespace,
+                    .with_kube_system = o->webhook_kube_system},
+        .recorder = p->recorder,
+        .log = p->log,
+        .may_write = may_write,
+        .observer = ek_runner_metrics_observer(&p->mutation_metrics),
+        .queue = &p->mutation_metrics.queue,
+        .now_ms = wall_clock_ms,
+        .ctx = p,
+    };
+    p->mutation = ek_mutation_controller_new(&config);
+    if (on)
+        ek_webhook_serving_observe(p->webhook, on_bundle, p);
+}
+
 static void make_manager(struct process *p)
 {
     struct ek_manager_config config = {.on_phase = on_phase, .ctx = p};
-    struct ek_runnable watch, runner, serving;
+    struct ek_runnable watch, runner, serving, policies, policy_runner;
     struct ek_runnable recorder = {.name = "event recorder",
                                    /* Outlives the runners, whose last Events it sends. */
                                    .group = EK_GROUP_CACHES,
@@ -437,11 +426,14 @@ static void make_manager(struct process *p)
     p->manager = ek_manager_new(&config);
     ek_serving_runnable(p->serving, &serving);
     ek_skew_controller_runnables(p->skew, &watch, &runner);
+    ek_mutation_controller_runnables(p->mutation, &policies, &policy_runner);
     ek_manager_add(p->manager, &serving);
     ek_webhook_serving_add(p->webhook, p->manager);
     ek_manager_add(p->manager, &watch);
+    ek_manager_add(p->manager, &policies);
     ek_manager_add(p->manager, &recorder);
     ek_manager_add(p->manager, &runner);
+    ek_manager_add(p->manager, &policy_runner);
     ek_health_add(ek_serving_readyz(p->serving), "informer-sync", check_ready, p);
     if (p->election)
         ek_health_add(ek_serving_healthz(p->serving), "leaderElection", check_election, p);
@@ -464,6 +456,7 @@ static int make(struct process *p, struct ek_err *err)
     rc = make_webhook(p, err);
     if (rc)
         return rc;
+    make_mutation(p);
     make_manager(p);
     return start_debugging(p, err);
 }
@@ -472,6 +465,7 @@ static void destroy(struct process *p)
 {
     ek_debug_socket_close(p->debug_socket, NULL, NULL);
     ek_debug_loop_stop(&p->debug_loop);
+    ek_mutation_controller_close(p->mutation, NULL, NULL);
     ek_skew_controller_close(p->skew, NULL, NULL);
     ek_recorder_close(p->recorder, NULL, NULL);
     ek_election_close(p->election, NULL, NULL);

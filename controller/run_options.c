@@ -135,6 +135,11 @@ static const struct ek_flag webhook_flags[] = {
      .type = EK_FLAG_STRING,
      AT(webhook_url),
      .help = "`url` that API servers reach it by instead, \"https://10.0.0.7:9443\""},
+    {.name = "webhook-kube-system",
+     .type = EK_FLAG_BOOL,
+     AT(webhook_kube_system),
+     .initial = "false",
+     .help = "Mutate in kube-system and kube-node-lease, too, where a fault can stop the cluster"},
 };
 
 static const struct ek_flag log_flags[] = {

@@ -30,6 +30,7 @@ struct ek_run_options {
     const char *webhook_namespace; /* "": the pod's */
     const char *webhook_service_name, *webhook_secret_name;
     const char *webhook_url; /* "": by the service */
+    bool webhook_kube_system;
 
     const char *debug_socket; /* "0": none */
 

@@ -147,15 +147,19 @@ static void put_schema(const struct ek_kind *kind, struct ek_buf *out)
         free(json);
         return;
     }
+    bool has_data = strcmp(kind->plural, "configmaps") == 0 || strcmp(kind->plural, "secrets") == 0;
     ek_buf_printf(
         out,
         "\"description\":\"%s is a built-in kind, of which only the outline is known "
         "here.\",\"type\":\"object\",\"properties\":{\"apiVersion\":{\"type\":\"string\"},\"kind\":"
         "{\"type\":\"string\"},\"metadata\":{\"allOf\":[{\"$ref\":\"#/components/schemas/"
-        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta\"}],\"default\":{}},\"spec\":{\"type\":"
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta\"}],\"default\":{}},%s\"spec\":{\"type\":"
         "\"object\",\"x-kubernetes-preserve-unknown-fields\":true},\"status\":{\"type\":\"object\","
         "\"x-kubernetes-preserve-unknown-fields\":true}}}",
-        kind->kind);
+        kind->kind,
+        has_data ? "\"data\":{\"type\":\"object\",\"additionalProperties\":{\"type\":"
+                   "\"string\"}},"
+                 : "");
 }
 
 static void put_object_meta(struct ek_buf *out)
