@@ -64,7 +64,7 @@ static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
     const struct ek_policy *policy = invocation->bound->policy;
 
     step->result = EK_STEP_APPLIED;
-    for (size_t i = 0; i < policy->n_mutations && working->tree; i++) {
+    for (size_t i = 0; i < policy->n_mutations && working->base; i++) {
         struct ek_mutation_result result = {0};
         ek_mutate(run, invocation, i, working, &result);
         if (run->error || run->pending || run->status.code)
@@ -82,15 +82,16 @@ static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
 static void mutate_and_track(struct ek_run *run, struct ek_invocation *invocation,
                              struct ek_working *working, struct ek_step *step)
 {
-    yyjson_doc *before = NULL;
+    yyjson_doc *kept = NULL;
+    yyjson_val *before = ek_working_object(working), *after;
 
-    working->save = &before;
+    working->save = &kept;
     mutate_all(run, invocation, working, step);
     working->save = NULL;
-    if (before && ek_working_object(working))
-        step->n_changes = ek_changes_of(yyjson_doc_get_root(before), ek_working_object(working),
-                                        run->arena, &step->changes);
-    yyjson_doc_free(before);
+    after = ek_working_object(working);
+    if (before && after && before != after)
+        step->n_changes = ek_changes_of(before, after, run->arena, &step->changes);
+    yyjson_doc_free(kept);
 }
 
 /* What a policy that is only observed would do, on a copy. */
@@ -99,10 +100,7 @@ static void observe(struct ek_run *run, struct ek_invocation *invocation,
 {
     struct ek_working copy;
 
-    if (ek_working_init(&copy, ek_working_object(working))) {
-        run->error = EK_E_NOMEM;
-        return;
-    }
+    ek_working_init(&copy, ek_working_object(working));
     mutate_and_track(run, invocation, &copy, step);
     if (run->status.code) { /* would end the request, were it more than observed */
         step->message = ek_arena_strdup(run->arena, run->status.message);
@@ -339,13 +337,14 @@ static int answer_object(struct ek_run *run, struct ek_working *working,
                          struct ek_mutation_outcome *ret)
 {
     ret->allowed = true;
-    if (!working->tree)
+    if (!working->base)
         return 0;
-    if (!ek_working_object(working))
+    if (ek_working_open(working))
         return EK_E_NOMEM;
-    ret->result = working->doc;
-    working->doc = NULL;
-    return answer_patch(run, working, ret);
+    ret->result = yyjson_mut_doc_imut_copy(working->tree, &ek_json_alc);
+    if (!ret->result)
+        return EK_E_NOMEM;
+    return working->changed ? answer_patch(run, working, ret) : 0;
 }
 
 int ek_engine_run(const struct ek_policy_set *set, const struct ek_admission_request *request,
@@ -355,10 +354,11 @@ int ek_engine_run(const struct ek_policy_set *set, const struct ek_admission_req
     struct ek_run run = {
         .set = set, .request = request, .world = world, .options = options, .arena = arena};
     struct ek_working working;
-    int rc = ek_working_init(&working, request->object);
+    int rc = 0;
 
+    ek_working_init(&working, request->object);
     *ret = (struct ek_mutation_outcome){.allowed = true, .converged = true};
-    if (!rc && !ek_run_is_exempt(request)) {
+    if (!ek_run_is_exempt(request)) {
         ek_run_find_namespace(&run);
         if (!run.pending)
             run_passes(&run, &working, ret);

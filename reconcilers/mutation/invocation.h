@@ -29,6 +29,13 @@ struct ek_denial {
     const char *reason;
 };
 
+/* The schema that was asked for last. */
+struct ek_known_schema {
+    struct ek_gvk kind;
+    const struct ek_schema *schema; /* NULL: none was */
+    uint32_t type;
+};
+
 struct ek_run {
     const struct ek_policy_set *set;
     const struct ek_admission_request *request;
@@ -37,8 +44,9 @@ struct ek_run {
     struct ek_arena *arena;
 
     yyjson_val *namespace_object; /* NULL for cluster-scoped objects and Namespaces */
-    bool pending;                 /* the world has to be asked something first */
-    int error;                    /* EK_E_* that ends the run */
+    struct ek_known_schema schema;
+    bool pending; /* the world has to be asked something first */
+    int error;    /* EK_E_* that ends the run */
 
     struct ek_denial *denials;
     size_t n_denials, cap_denials;

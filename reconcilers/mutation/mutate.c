@@ -15,19 +15,9 @@
 
 /* ---- The object between mutations ---- */
 
-int ek_working_init(struct ek_working *working, yyjson_val *object)
+void ek_working_init(struct ek_working *working, yyjson_val *object)
 {
     *working = (struct ek_working){.base = object};
-    if (!object)
-        return 0;
-    working->tree = yyjson_mut_doc_new(&ek_json_alc);
-    yyjson_mut_val *root = working->tree ? yyjson_val_mut_copy(working->tree, object) : NULL;
-    if (!root) {
-        ek_working_done(working);
-        return EK_E_NOMEM;
-    }
-    yyjson_mut_doc_set_root(working->tree, root);
-    return 0;
 }
 
 void ek_working_done(struct ek_working *working)
@@ -37,9 +27,23 @@ void ek_working_done(struct ek_working *working)
     *working = (struct ek_working){0};
 }
 
+int ek_working_open(struct ek_working *working)
+{
+    if (working->tree || !working->base)
+        return 0;
+    working->tree = yyjson_mut_doc_new(&ek_json_alc);
+    yyjson_mut_val *root = working->tree ? yyjson_val_mut_copy(working->tree, working->base) : NULL;
+    if (!root)
+        return EK_E_NOMEM;
+    yyjson_mut_doc_set_root(working->tree, root);
+    return 0;
+}
+
 yyjson_val *ek_working_object(struct ek_working *working)
 {
-    if (!working->doc && working->tree)
+    if (!working->changed)
+        return working->base;
+    if (!working->doc)
         working->doc = yyjson_mut_doc_imut_copy(working->tree, &ek_json_alc);
     return yyjson_doc_get_root(working->doc);
 }
@@ -51,7 +55,7 @@ static void changed(struct ek_working *working)
     else
         yyjson_doc_free(working->doc);
     working->doc = NULL;
-    working->dirty = true;
+    working->dirty = working->changed = true;
 }
 
 /* A JSON Patch may have left a custom resource another version, or none. */
@@ -98,6 +102,7 @@ struct step {
     const struct ek_invocation *invocation;
     const struct ek_policy *policy;
     struct ek_working *working;
+    yyjson_val *before; /* the object that the mutation started from */
     const struct ek_schema *schema;
     uint32_t type; /* EK_SCHEMA_NONE when the schema knows no such kind */
     bool extended;
@@ -125,6 +130,22 @@ static const char *kept(struct step *s, const char *prefix)
     return ek_arena_printf(s->run->arena, "%s%s", prefix, ek_buf_str(&s->text));
 }
 
+/* The schema that the mutation before used, if it is for the same kind. */
+static bool recall_schema(struct step *s)
+{
+    const struct ek_known_schema *known = &s->run->schema;
+    const struct ek_gvk *kind = &s->invocation->kind;
+
+    if (!known->schema || known->type == EK_SCHEMA_NONE ||
+        strcmp(known->kind.kind, kind->kind) != 0 ||
+        strcmp(known->kind.version, kind->version) != 0 ||
+        strcmp(known->kind.group, kind->group) != 0)
+        return false;
+    s->schema = known->schema;
+    s->type = known->type;
+    return true;
+}
+
 /* Finds the schema; false when the run ends here. */
 static bool find_schema(struct step *s)
 {
@@ -132,11 +153,14 @@ static bool find_schema(struct step *s)
     const struct ek_gvk *kind = &s->invocation->kind;
     struct ek_err err = {0};
 
+    if (recall_schema(s))
+        return true;
     switch (run->world->schema(run->world->arg, kind, &s->schema, &err)) {
     case EK_WORLD_FOUND:
         if (ek_schema_find_kind(s->schema, kind->group, kind->version, kind->kind, &s->type,
                                 &s->kind_error))
             s->type = EK_SCHEMA_NONE;
+        run->schema = (struct ek_known_schema){*kind, s->schema, s->type};
         return true;
     case EK_WORLD_PENDING:
         run->pending = true;
@@ -158,7 +182,7 @@ static bool find_schema(struct step *s)
 static void undo(struct step *s)
 {
     struct ek_working *working = s->working;
-    yyjson_mut_val *root = yyjson_val_mut_copy(working->tree, yyjson_doc_get_root(working->doc));
+    yyjson_mut_val *root = yyjson_val_mut_copy(working->tree, s->before);
 
     if (!root)
         s->run->error = EK_E_NOMEM;
@@ -393,7 +417,7 @@ static const char *evaluate_and_apply(struct step *s, size_t i, struct ek_mutati
     struct ek_evaluation e;
 
     bool own_namespace = !*kind->group && !strcmp(kind->kind, "Namespace");
-    ek_scope_init(&scope, s->run, s->invocation, ek_working_object(s->working),
+    ek_scope_init(&scope, s->run, s->invocation, s->before,
                   own_namespace ? NULL : s->run->namespace_object);
     scope.objects = (struct ek_objects){s->schema, s->type, s->merge_flags};
     ek_scope_evaluate(&scope, &mutation->expression, &budget, &e);
@@ -419,6 +443,11 @@ void ek_mutate(struct ek_run *run, const struct ek_invocation *invocation, size_
     *ret = (struct ek_mutation_result){0};
     if (!find_schema(&s))
         return;
+    s.before = ek_working_object(working);
+    if (!s.before || ek_working_open(working)) {
+        run->error = EK_E_NOMEM;
+        return;
+    }
     ek_buf_init(&s.text, EK_MERGE_TEXT_MAX);
     ret->error = evaluate_and_apply(&s, i, ret);
     ek_buf_done(&s.text);

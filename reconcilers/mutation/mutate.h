@@ -10,21 +10,26 @@
 
 /*
  * The object as it is between mutations. Mutations change the tree; expressions read the document,
- * which is made from it when it is asked for.
+ * which is made from it when it is asked for. Neither is made before it is needed: until a mutation
+ * has changed something the object is base, as it came.
  */
 struct ek_working {
-    yyjson_mut_doc *tree; /* owned; NULL when there is no object */
+    yyjson_val *base;     /* what the tree is made from, borrowed; NULL when there is no object */
+    yyjson_mut_doc *tree; /* owned; NULL until a mutation runs */
     yyjson_doc *doc;      /* owned; NULL while it has to be made anew */
-    yyjson_val *base;     /* what the tree was made from, borrowed */
-    bool dirty;           /* a mutation has run, even one that changed nothing */
+    bool dirty;           /* a mutation has run in this pass, even one that changed nothing */
+    bool changed;         /* in any pass: the object is no longer base */
     bool checked;         /* the tree is known to fit its schema, for merging */
     yyjson_doc **save;    /* where the document goes that the next change makes old, if that is
                              free; NULL: nowhere */
 };
 
-/* Starts from object, which may be NULL. Returns 0 or EK_E_NOMEM. */
-int ek_working_init(struct ek_working *working, yyjson_val *object);
+/* Starts from object, which may be NULL and must outlive working. */
+void ek_working_init(struct ek_working *working, yyjson_val *object);
 void ek_working_done(struct ek_working *working);
+
+/* Makes the tree, if there is an object and it is not made yet. 0 or EK_E_NOMEM. */
+int ek_working_open(struct ek_working *working);
 
 /* The object to read, NULL when there is none or without memory. */
 yyjson_val *ek_working_object(struct ek_working *working);

@@ -85,10 +85,7 @@ static void check_exact(struct check *c, const struct ek_invocation *invocation,
     const struct ek_change *changes;
     struct ek_working working;
 
-    if (ek_working_init(&working, run->request->object)) {
-        run->error = EK_E_NOMEM;
-        return;
-    }
+    ek_working_init(&working, run->request->object);
     ek_mutate(run, invocation, i, &working, &result);
     if (run->status.code)
         result.error = ek_arena_strdup(run->arena, run->status.message);

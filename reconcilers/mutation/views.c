@@ -97,7 +97,8 @@ static int add(struct ek_views *views, struct ek_run *run, const struct ek_invoc
         rc = convert(run, run->request->old_object, &view->kind, &view->old_object);
     if (!rc)
         rc = convert_request(run, invocation, &view->request);
-    return rc ? rc : ek_working_init(&view->working, yyjson_doc_get_root(view->object));
+    ek_working_init(&view->working, yyjson_doc_get_root(view->object));
+    return rc;
 }
 
 int ek_views_init(struct ek_views *views, struct ek_run *run, struct ek_working *main,
@@ -148,6 +149,7 @@ int ek_views_finish(struct ek_views *views, struct ek_run *run)
         yyjson_doc_free(views->main->doc);
         views->main->doc = NULL;
         views->main->base = base;
+        views->main->changed = true;
         views->main->checked = false;
         *result = (struct ek_working){0};
     }

@@ -24,6 +24,7 @@ int bench_start(const struct bench_options *options);
 int bench_idle(const struct bench_options *options);
 int bench_load(const struct bench_options *options);
 int bench_cel(const struct bench_options *options);
+int bench_mutation(const struct bench_options *options);
 int bench_webhook(const struct bench_options *options);
 
 int bench_sync_main(const char *const *args);    /* url, resource, mode */

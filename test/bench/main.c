@@ -22,6 +22,7 @@ static const struct {
     {"idle", bench_idle, "memory of evenkeel run in a cluster where nothing happens"},
     {"load", bench_load, "10,000 events a second: CPU, and from a change to its status"},
     {"cel", bench_cel, "ten CEL expressions compiled and evaluated, beside ENGINE if given"},
+    {"mutation", bench_mutation, "the mutation engine on a Deployment, with 0 to 100 policies"},
     {"webhook", bench_webhook, "admission requests by HTTPS, with 0 to 50 policies"},
 };
 
