@@ -13,7 +13,7 @@
 
 #include "api/obj.h"
 #include "api/schema/schema.h"
-#include "controller/flags.h"
+#include "controller/commands.h"
 #include "reconcilers/mutation/engine.h"
 
 /* Exit codes of both commands. */
@@ -75,7 +75,8 @@ struct ek_ci {
 /* The flags that say what is read. */
 struct ek_ci_options {
     struct ek_flag_list files, params, schemas;
-    const char *compat; /* "1.34"; "" for the schema's version */
+    struct ek_cluster_options cluster; /* for --schema cluster */
+    const char *compat;                /* "1.34"; "" for the schema's version */
 };
 
 /* Reads all of path (a file, a folder, "-") into objects; lists are taken apart. */
@@ -87,8 +88,12 @@ int ek_ci_init(struct ek_ci *ci, const struct ek_ci_options *options, struct ek_
 void ek_ci_done(struct ek_ci *ci);
 EK_CLEANUP(ek_ci, ek_ci_done)
 
-/* --schema: "builtin", "builtin:1.NN" or a file. For use by ek_ci_init. */
-int ek_ci_schemas(struct ek_ci *ci, const struct ek_flag_list *schemas, struct ek_err *err);
+/* Takes a reference to a schema, or a list of CustomResourceDefinitions. */
+void ek_ci_add_schema(struct ek_ci *ci, struct ek_schema *schema);
+void ek_ci_add_crds(struct ek_ci *ci, yyjson_doc *doc);
+
+/* Asks a cluster for all its schemas and CustomResourceDefinitions; blocks. */
+int ek_ci_fetch(struct ek_ci *ci, const struct ek_cluster_options *cluster, struct ek_err *err);
 
 /* Compiles policies and bindings and pairs them; compat_minor as in ek_policy_new. */
 void ek_ci_bind(struct ek_ci *ci, int compat_minor);

@@ -69,7 +69,7 @@ static void push(struct ek_ci_objects *to, const struct ek_ci_object *object)
 
 /* ---- Schemas ---- */
 
-static void add_schema(struct ek_ci *ci, struct ek_schema *schema)
+void ek_ci_add_schema(struct ek_ci *ci, struct ek_schema *schema)
 {
     ci->extra = ek_xrealloc(ci->extra, ci->n_extra + 1, sizeof *ci->extra);
     ci->extra[ci->n_extra++].schema = schema;
@@ -88,23 +88,25 @@ static int read_schema_file(struct ek_ci *ci, const char *path, struct ek_err *e
     if (rc)
         ek_err_prefix(err, "--schema %s", path);
     else
-        add_schema(ci, schema);
+        ek_ci_add_schema(ci, schema);
     return rc;
 }
 
-int ek_ci_schemas(struct ek_ci *ci, const struct ek_flag_list *schemas, struct ek_err *err)
+static int read_schemas(struct ek_ci *ci, const struct ek_ci_options *options, struct ek_err *err)
 {
     static const char prefix[] = "builtin";
     int rc = 0;
 
     ci->minor = EK_BUILTIN_MINOR_MAX;
-    for (size_t i = 0; i < schemas->n && !rc; i++) {
-        const char *s = schemas->items[i];
-        if (strncmp(s, prefix, sizeof prefix - 1) != 0 ||
-            (s[sizeof prefix - 1] && s[sizeof prefix - 1] != ':')) {
+    for (size_t i = 0; i < options->schemas.n && !rc; i++) {
+        const char *s = options->schemas.items[i];
+        const char *rest = strncmp(s, prefix, sizeof prefix - 1) ? NULL : s + sizeof prefix - 1;
+        if (!strcmp(s, "cluster")) {
+            rc = ek_ci_fetch(ci, &options->cluster, err);
+        } else if (!rest || (*rest && *rest != ':')) {
             rc = read_schema_file(ci, s, err);
-        } else if (s[sizeof prefix - 1]) {
-            struct ek_minor v = ek_minor_parse(s + sizeof prefix);
+        } else if (*rest) {
+            struct ek_minor v = ek_minor_parse(rest + 1);
             if (!v.known || v.major != 1)
                 return ek_err_set(err, EK_E_INVAL, "--schema %s: this is no version such as 1.%d",
                                   s, EK_BUILTIN_MINOR_MAX);
@@ -126,12 +128,24 @@ static void read_crd(struct ek_ci *ci, const struct ek_ci_object *object)
         struct ek_schema *schema = NULL;
         struct ek_err err = {0};
         if (name && !ek_schema_compile_crd(object->value, name, &schema, &err))
-            add_schema(ci, schema);
+            ek_ci_add_schema(ci, schema);
         else
             ek_ci_note(ci, "%s: %s %s: %s", object->source, ek_ci_key(ci, object->value),
                        name ? name : "", name ? err.message : "a version has no name");
     }
     push(&ci->crds, object);
+}
+
+/* What a cluster has; its schemas come from the cluster, too. */
+void ek_ci_add_crds(struct ek_ci *ci, yyjson_doc *doc)
+{
+    yyjson_val *crd;
+    size_t i, n;
+
+    ci->docs = ek_xrealloc(ci->docs, ci->n_docs + 1, sizeof(yyjson_doc *));
+    ci->docs[ci->n_docs++] = doc;
+    yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), "items"), i, n, crd)
+        push(&ci->crds, &(struct ek_ci_object){crd, "cluster"});
 }
 
 const struct ek_schema *ek_ci_schema_of(const struct ek_ci *ci, const struct ek_gvk *kind)
@@ -176,7 +190,7 @@ int ek_ci_init(struct ek_ci *ci, const struct ek_ci_options *options, struct ek_
 
     *ci = (struct ek_ci){.arena = ek_arena_new(ARENA_MAX), .notes_doc = ek_json_doc_new()};
     ci->notes = yyjson_mut_arr(ci->notes_doc);
-    int rc = options->files.n ? ek_ci_schemas(ci, &options->schemas, err)
+    int rc = options->files.n ? read_schemas(ci, options, err)
                               : ek_err_set(err, EK_E_INVAL,
                                            "say which files: -f FILE, -f FOLDER or -f - for the "
                                            "standard input");

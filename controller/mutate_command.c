@@ -132,8 +132,10 @@ static const struct ek_flag input_flags[] = {
     {.name = "schema",
      .type = EK_FLAG_ARRAY,
      .offset = offsetof(struct ek_mutate_options, inputs.schemas),
-     .help = "Where schemas come from: `builtin`, builtin:1.NN, or a file with a server's OpenAPI "
-             "v3 document of a group version; may be repeated"},
+     .help =
+         "Where schemas come from: `builtin`, builtin:1.NN, cluster (of the kubeconfig), or a file "
+         "with a server's OpenAPI v3 document of a group version; may be repeated"},
+    EK_CLUSTER_FLAGS(struct ek_mutate_options, inputs.cluster),
     {.name = "operation",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_mutate_options, operation),

@@ -74,8 +74,11 @@ static yyjson_doc *make_request(struct ek_ci *ci, const struct ek_mutate_options
     struct ek_ci_resource r;
 
     if (!ek_ci_resource_of(ci, &kind, namespace != NULL, &r))
-        ek_ci_note(ci, "%s %s is not known: its resource is taken to be \"%s\"", kind.version,
-                   kind.kind, r.resource.resource);
+        ek_ci_note(ci,
+                   "%s%s%s %s is not known: its resource is taken to be \"%s\"; give its "
+                   "CustomResourceDefinition with -f",
+                   kind.group, *kind.group ? "/" : "", kind.version, kind.kind,
+                   r.resource.resource);
     namespace = !r.namespaced ? "" : namespace && *namespace ? namespace : "default";
     bool update = *options->operation ? !strcmp(options->operation, "UPDATE") : old != NULL;
     if (update && !old) {

@@ -12,7 +12,7 @@
 #include "api/obj.h"
 #include "api/schema/builtin/builtin-internal.h"
 
-#define PREFIX   "#/components/schemas/"
+#define PREFIX    "#/components/schemas/"
 #define LINE_SIZE ((size_t)4 << 20)
 
 static _Noreturn void die(const char *what, const char *why)
