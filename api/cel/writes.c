@@ -125,21 +125,26 @@ static void tell_pointer(struct writes *w, char *pointer, bool whole)
     ek_buf_reset(&w->path);
 }
 
-static void look_at_pointer(struct writes *w, const struct ek_cel_node *node)
+static void look_at_text(struct writes *w, const struct ek_cel_node *node)
 {
     EK_AUTO(ek_buf) pointer;
 
-    if (is_call(node, EK_CEL_OP_CONDITIONAL, 3)) {
-        look_at_pointer(w, node->call.args[1]);
-        look_at_pointer(w, node->call.args[2]);
-        return;
-    }
     ek_buf_init(&pointer, PATH_MAX_LEN);
     bool whole = constant_start(node, &pointer) && !pointer.failed;
     if (pointer.len)
         tell_pointer(w, pointer.data, whole);
     else
         tell(w);
+}
+
+static void look_at_pointer(struct writes *w, const struct ek_cel_node *node)
+{
+    if (!is_call(node, EK_CEL_OP_CONDITIONAL, 3)) {
+        look_at_text(w, node);
+        return;
+    }
+    look_at_pointer(w, node->call.args[1]);
+    look_at_pointer(w, node->call.args[2]);
 }
 
 static const struct ek_cel_node *field(const struct ek_cel_node *node, const char *name)
