@@ -34,11 +34,14 @@ static const char schemas[] =
                      "'spec':{'type':'object','properties':{" CONTAINERS "}}}," KIND(
                          "", "v1",
                          "Pod") "},"
+                                "'io.k8s.api.apps.v1.DeploymentSpec':{'type':'object','properties':"
+                                "{"
+                                "'replicas':{'type':'integer','format':'int32'},'paused':{'type':'"
+                                "boolean'}}},"
                                 "'io.k8s.api.apps.v1.Deployment':{'type':'object','properties':"
                                 "{" META ","
-                                "'spec':{'type':'object','properties':{'replicas':{'type':'integer'"
-                                ",'format':'int32'},"
-                                "'paused':{'type':'boolean'}}}}," KIND(
+                                "'spec':{'$ref':'#/components/schemas/"
+                                "io.k8s.api.apps.v1.DeploymentSpec'}}," KIND(
                                     "apps", "v1",
                                     "Deployment") "},"
                                                   "'com.example.v1.Widget':{'type':'object','"
@@ -309,7 +312,9 @@ yyjson_doc *test_mutation_request(const char *members, struct ek_admission_reque
 {
     static const char defaults[] =
         "{'uid':'1','kind':{'group':'','version':'v1','kind':'ConfigMap'},"
-        "'resource':{'group':'','version':'v1','resource':'configmaps'},'name':'m',"
+        "'resource':{'group':'','version':'v1','resource':'configmaps'},"
+        "'requestKind':{'group':'','version':'v1','kind':'ConfigMap'},"
+        "'requestResource':{'group':'','version':'v1','resource':'configmaps'},'name':'m',"
         "'namespace':'shop','operation':'CREATE','userInfo':{'username':'u'},"
         "'object':{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'m',"
         "'namespace':'shop'},'data':{'n':'1'}},'oldObject':null}";
