@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/mutation/policy.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/mem.h"
+#include "test/support/mutation_world.h"
+
+#define RULES                                                                                      \
+    "'matchConstraints':{'resourceRules':[{'operations':['CREATE'],'apiGroups':[''],"              \
+    "'apiVersions':['v1'],'resources':['pods']}]}"
+#define MUTATE                                                                                     \
+    "'mutations':[{'patchType':'ApplyConfiguration','applyConfiguration':{'expression':"           \
+    "'Object{}'}}]"
+#define NEVER "'reinvocationPolicy':'Never'"
+
+static struct ek_obj *object(const char *kind, const char *metadata, const char *spec)
+{
+    char *text = ek_xasprintf("{'apiVersion':'admissionregistration.k8s.io/v1','kind':'%s',"
+                              "'metadata':{'name':'p'%s},'spec':{%s}}",
+                              kind, metadata, spec);
+    yyjson_doc *doc = test_mutation_json(text);
+    struct ek_obj *obj = ek_obj_from_val(yyjson_doc_get_root(doc));
+
+    yyjson_doc_free(doc);
+    ek_free(text);
+    return obj;
+}
+
+static const struct ek_policy *policy(const char *metadata, const char *spec)
+{
+    struct ek_obj *obj = object("MutatingAdmissionPolicy", metadata, spec);
+    const struct ek_policy *p = ek_policy_new(obj, 0);
+
+    ek_obj_unref(obj);
+    return p;
+}
+
+static const struct ek_binding *binding(const char *spec)
+{
+    struct ek_obj *obj = object("MutatingAdmissionPolicyBinding", "", spec);
+    const struct ek_binding *b = ek_binding_new(obj);
+
+    ek_obj_unref(obj);
+    return b;
+}
+
+/* ---- What is wrong with policies ---- */
+
+static const struct {
+    const char *name, *spec;
+    const char *problems[3]; /* starts of them; none: it is fine */
+} rows[] = {
+    {"fine", RULES "," MUTATE "," NEVER, {NULL}},
+    {"nothing in it",
+     "",
+     {"spec.matchConstraints: Required value", "spec.mutations: Required value",
+      "spec.reinvocationPolicy: Required value"}},
+    {"no rules",
+     "'matchConstraints':{}," MUTATE "," NEVER,
+     {"spec.matchConstraints.resourceRules: Required value"}},
+    {"deletions",
+     "'matchConstraints':{'resourceRules':[{'operations':['DELETE'],'apiGroups':[''],"
+     "'apiVersions':['v1'],'resources':['pods']}]}," MUTATE "," NEVER,
+     {"spec.matchConstraints.resourceRules.operations: Unsupported value: \"DELETE\""}},
+    {"a failure policy that is none",
+     RULES "," MUTATE "," NEVER ",'failurePolicy':'Warn'",
+     {"spec.failurePolicy: Unsupported value: \"Warn\""}},
+    {"an expression that is none",
+     RULES "," NEVER ",'mutations':[{'patchType':'ApplyConfiguration','applyConfiguration':"
+           "{'expression':'Object{'}}]",
+     {"spec.mutations[0].applyConfiguration.expression: Invalid value: \"Object{\": compilation "
+      "failed: ERROR: <input>:1:8: Syntax error"}},
+    {"an expression of another type",
+     RULES "," NEVER ",'mutations':[{'patchType':'JSONPatch','jsonPatch':{'expression':'1'}}]",
+     {"spec.mutations[0].jsonPatch.expression: Invalid value: \"1\": must evaluate to "
+      "list(JSONPatch) but got int"}},
+    {"params that are not declared",
+     RULES "," NEVER ",'mutations':[{'patchType':'ApplyConfiguration','applyConfiguration':"
+           "{'expression':'Object{spec: params.x}'}}]",
+     {"spec.mutations[0].applyConfiguration.expression: Invalid value"}},
+    {"a variable that is a keyword",
+     RULES "," MUTATE "," NEVER ",'variables':[{'name':'for','expression':'1'}]",
+     {"spec.variables[0].name: Invalid value: \"for\""}},
+    {"a later variable",
+     RULES "," MUTATE "," NEVER ",'variables':[{'name':'a','expression':'variables.b'},"
+           "{'name':'b','expression':'1'}]",
+     {"spec.variables[0].expression: Invalid value: \"variables.b\""}},
+    {"the same condition twice",
+     RULES "," MUTATE "," NEVER ",'matchConditions':[{'name':'a','expression':'true'},"
+           "{'name':'a','expression':'true'}]",
+     {"spec.matchConditions[1].name: Duplicate value: \"a\""}},
+    {"variables in a condition",
+     RULES "," MUTATE "," NEVER ",'variables':[{'name':'a','expression':'1'}],'matchConditions':["
+           "{'name':'a','expression':'variables.a == 1'}]",
+     {"spec.matchConditions[0].expression: Invalid value"}},
+    {"a patch type without its patch",
+     RULES "," NEVER ",'mutations':[{'patchType':'JSONPatch'}]",
+     {"spec.mutations[0].jsonPatch: Required value"}},
+};
+
+START_TEST(test_problems)
+{
+    const struct ek_policy *p = policy("", rows[_i].spec);
+    size_t n = 0;
+
+    for (; n < EK_ARRAY_SIZE(rows[_i].problems) && rows[_i].problems[n]; n++)
+        ck_assert_msg(n < p->n_problems && !strncmp(p->problems[n], rows[_i].problems[n],
+                                                    strlen(rows[_i].problems[n])),
+                      "%s: problem %zu is %s", rows[_i].name, n,
+                      n < p->n_problems ? p->problems[n] : "not there");
+    ck_assert_msg(n > 0 || p->n_problems == 0, "%s: %s", rows[_i].name,
+                  p->n_problems ? p->problems[0] : "");
+    ek_policy_unref(p);
+}
+END_TEST
+
+/* A policy with something wrong in it is still read as far as it goes. */
+START_TEST(test_reading)
+{
+    const struct ek_policy *p =
+        policy(",'uid':'u','generation':7,'annotations':{'evenkeel.dev/behaviour':'Extended',"
+               "'evenkeel.dev/enforcement':'Observe'}",
+               RULES ",'failurePolicy':'Ignore','reinvocationPolicy':'IfNeeded','paramKind':{"
+                     "'apiVersion':'v1','kind':'ConfigMap'},'variables':[{'name':'a','expression':"
+                     "'params.data.x'}],'matchConditions':[{'name':'c','expression':'true'}],"
+                     "'mutations':[{'patchType':'ApplyConfiguration','applyConfiguration':"
+                     "{'expression':'Object{}'}},{'patchType':'JSONPatch','jsonPatch':"
+                     "{'expression':'nonsense('}}]");
+
+    ck_assert_str_eq(p->name, "p");
+    ck_assert_str_eq(p->uid, "u");
+    ck_assert_int_eq(p->generation, 7);
+    ck_assert(p->native && p->ignore_failures && p->reinvoke && p->has_params);
+    ck_assert_int_eq(p->behaviour, EK_POLICY_EXTENDED);
+    ck_assert_int_eq(p->enforcement, EK_POLICY_OBSERVE);
+    ck_assert_str_eq(p->param_kind, "ConfigMap");
+    ck_assert_uint_eq(p->n_variables, 1);
+    ck_assert_uint_eq(p->n_conditions, 1);
+    ck_assert_uint_eq(p->n_mutations, 2);
+    ck_assert_ptr_nonnull(p->mutations[0].expression.program);
+    ck_assert_ptr_null(p->mutations[1].expression.program);
+    ck_assert_ptr_nonnull(p->mutations[1].expression.error);
+    ck_assert_uint_eq(p->n_problems, 1);
+    ck_assert_ptr_nonnull(p->rules);
+    ek_policy_unref(ek_policy_ref(p));
+    ek_policy_unref(p);
+}
+END_TEST
+
+START_TEST(test_defaults)
+{
+    const struct ek_policy *p = policy("", RULES "," MUTATE "," NEVER);
+
+    ck_assert(!p->ignore_failures && !p->reinvoke && !p->has_params);
+    ck_assert_int_eq(p->behaviour, EK_POLICY_IN_TREE);
+    ck_assert_int_eq(p->enforcement, EK_POLICY_AUTO);
+    ek_policy_unref(p);
+    ek_policy_unref(NULL);
+}
+END_TEST
+
+/* ---- Bindings ---- */
+
+static const struct {
+    const char *name, *spec;
+    const char *problem; /* the start of the first; NULL: it is fine */
+} binding_rows[] = {
+    {"fine", "'policyName':'p'", NULL},
+    {"no policy", "", "spec.policyName: Required value"},
+    {"a name that is none", "'policyName':'A_b'", "spec.policyName: Invalid value: \"A_b\""},
+    {"params by name", "'policyName':'p','paramRef':{'name':'a','parameterNotFoundAction':'Deny'}",
+     NULL},
+    {"params by name and selector",
+     "'policyName':'p','paramRef':{'name':'a','selector':{},'parameterNotFoundAction':'Deny'}",
+     "spec.paramRef.name: Forbidden"},
+    {"params by nothing", "'policyName':'p','paramRef':{'parameterNotFoundAction':'Deny'}",
+     "spec.paramRef: Required value"},
+    {"no action", "'policyName':'p','paramRef':{'name':'a'}",
+     "spec.paramRef.parameterNotFoundAction: Required value"},
+};
+
+START_TEST(test_bindings)
+{
+    const struct ek_binding *b = binding(binding_rows[_i].spec);
+    const char *problem = binding_rows[_i].problem;
+
+    if (problem)
+        ck_assert_msg(b->n_problems > 0 && !strncmp(b->problems[0], problem, strlen(problem)),
+                      "%s: %s", binding_rows[_i].name, b->n_problems ? b->problems[0] : "none");
+    else
+        ck_assert_msg(b->n_problems == 0, "%s: %s", binding_rows[_i].name, b->problems[0]);
+    ck_assert_ptr_nonnull(b->rules);
+    ek_binding_unref(b);
+}
+END_TEST
+
+START_TEST(test_binding_fields)
+{
+    const struct ek_binding *b =
+        binding("'policyName':'p','paramRef':{'namespace':'n','selector':{'matchLabels':{'a':'b'}},"
+                "'parameterNotFoundAction':'Allow'}");
+
+    ck_assert_str_eq(b->policy_name, "p");
+    ck_assert(b->has_param_ref && b->allow_missing_params);
+    ck_assert_str_eq(b->param_name, "");
+    ck_assert_str_eq(b->param_namespace, "n");
+    ck_assert_ptr_nonnull(b->param_selector);
+    ek_binding_unref(ek_binding_ref(b));
+    ek_binding_unref(b);
+}
+END_TEST
+
+/* ---- What an API server answers ---- */
+
+START_TEST(test_validation)
+{
+    struct ek_obj *bad = object("MutatingAdmissionPolicy", "", RULES "," NEVER ",'extra':1");
+    const char *reason = NULL;
+    struct ek_buf out;
+
+    ek_buf_init(&out, 65536);
+    ck_assert_int_eq(ek_policy_validate(bad, false, 36, &out, &reason), 422);
+    ck_assert_str_eq(reason, "Invalid");
+    ck_assert_str_eq(ek_buf_str(&out),
+                     "MutatingAdmissionPolicy.admissionregistration.k8s.io \"p\" is invalid: "
+                     "spec.mutations: Required value: mutations must contain at least one item");
+    ek_buf_reset(&out);
+    ck_assert_int_eq(ek_policy_validate(bad, true, 36, &out, &reason), 400);
+    ck_assert_str_eq(reason, "BadRequest");
+    ck_assert_ptr_nonnull(strstr(ek_buf_str(&out), "unknown field \"spec.extra\""));
+    ek_buf_done(&out);
+    ek_obj_unref(bad);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("mutation_policy");
+    TCase *tc = tcase_create("policy");
+
+    tcase_add_loop_test(tc, test_problems, 0, (int)EK_ARRAY_SIZE(rows));
+    tcase_add_test(tc, test_reading);
+    tcase_add_test(tc, test_defaults);
+    tcase_add_loop_test(tc, test_bindings, 0, (int)EK_ARRAY_SIZE(binding_rows));
+    tcase_add_test(tc, test_binding_fields);
+    tcase_add_test(tc, test_validation);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *r = srunner_create(suite());
+
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
