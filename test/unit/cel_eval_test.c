@@ -129,7 +129,7 @@ static const struct {
      "[has(JSONPatch{op: 'a'}.op), has(JSONPatch{op: 'a'}.path), has(JSONPatch{op: 'a'}.value)]",
      "[true, false, false] cost 133"},
     {"a patch's op is a string", "JSONPatch{op: dyn(1)}",
-     "eval: unexpected type int for JSONPatchType 'op' field"},
+     "eval: unexpected type int64 for JSONPatchType 'op' field"},
     {"overload found at run time", "dyn('a') + dyn('b')", "\"ab\" cost 1"},
     {"no overload for these", "dyn('a') + dyn(1)", "eval: no such overload"},
     {"one overload, another value", "size(dyn(1))", "eval: no such overload: size"},
