@@ -94,6 +94,10 @@ static bool open_vars(struct state *state, const char *path)
     if (!state->vars || !state->env)
         return false;
     yyjson_val *root = yyjson_doc_get_root(state->vars);
+    if (!yyjson_is_obj(root)) {
+        fprintf(stderr, "ek-vectors: %s: not an object of variables\n", path);
+        return false;
+    }
     yyjson_obj_foreach(root, i, n, name, value)
     {
         if (!declare(state, yyjson_get_str(name), value))
@@ -194,7 +198,7 @@ static void answer_expr(struct state *state, struct ek_cel_env *env, yyjson_val 
 static void bind(struct state *state, struct ek_cel_env *env, yyjson_val *bindings,
                  struct ek_cel_val *values)
 {
-    for (size_t slot = 0; slot < ek_cel_env_slots(env) && slot < VARS_MAX; slot++) {
+    for (size_t slot = 0; slot < ek_cel_env_slots(env); slot++) {
         const char *name = ek_cel_env_slot_name(env, slot);
         yyjson_val *value = ek_json_get(yyjson_obj_get(bindings, name), "value", NULL);
         values[slot] = value ? ek_cel_spec_value(state->world, value) : ek_cel_null();
@@ -219,6 +223,13 @@ static int declare_bound(struct ek_cel_env *env, yyjson_val *bindings, struct ek
     return 0;
 }
 
+static int too_many(const struct ek_cel_env *env, struct ek_err *err)
+{
+    if (ek_cel_env_slots(env) <= VARS_MAX)
+        return 0;
+    return ek_err_set(err, EK_E_LIMIT, "more than %d variables", VARS_MAX);
+}
+
 static bool answer_spec(struct state *state, yyjson_val *record, yyjson_mut_doc *doc,
                         yyjson_mut_val *answer)
 {
@@ -235,7 +246,7 @@ static bool answer_spec(struct state *state, yyjson_val *record, yyjson_mut_doc 
     ek_arena_reset(state->world);
     EK_AUTOPTR(ek_cel_env, ek_cel_env_unref) *env = ek_cel_env_new(&options, &err);
     if (!env || ek_cel_spec_declare(env, yyjson_obj_get(record, "type_env"), state->world, &err) ||
-        declare_bound(env, bindings, &err)) {
+        declare_bound(env, bindings, &err) || too_many(env, &err)) {
         yyjson_mut_obj_add_str(doc, answer, "error", "compile");
         add_message(doc, answer, "declarations: ", err.message);
         return true;

@@ -19,6 +19,15 @@
 
 /* ---- Values ---- */
 
+/* What stands for a value that is none of ours (messages, enumerations) or is not well formed. */
+static struct ek_cel_val unreadable(void)
+{
+    static const struct ek_cel_fault fault = {.message =
+                                                  "the case binds a value that is not understood"};
+
+    return ek_cel_error(&fault);
+}
+
 static struct ek_cel_val list_of(struct ek_arena *arena, yyjson_val *values)
 {
     size_t n = yyjson_arr_size(values), i, max;
@@ -56,8 +65,8 @@ static struct ek_cel_val bytes_of(struct ek_arena *arena, const char *text)
     EK_AUTOFREE char *data = NULL;
     size_t size = 0;
 
-    if (ek_base64_decode(text, &data, &size))
-        return (struct ek_cel_val){.kind = EK_CEL_ERROR};
+    if (!text || ek_base64_decode(text, &data, &size))
+        return unreadable();
     return ek_cel_bytes(ek_arena_strndup(arena, data ? data : "", size), size);
 }
 
@@ -94,12 +103,12 @@ static struct ek_cel_val message_of(struct ek_arena *arena, yyjson_val *json)
     const char *type = ek_json_str(json, "@type", NULL);
     const char *name = type && strrchr(type, '.') ? strrchr(type, '.') + 1 : "";
     yyjson_val *value = yyjson_obj_get(json, "value");
-    struct ek_cel_val out = {.kind = EK_CEL_ERROR};
+    struct ek_cel_val out = unreadable();
     int64_t ns;
 
-    if (!strcmp(name, "Timestamp"))
+    if (!strcmp(name, "Timestamp") && yyjson_is_str(value))
         ek_cel_time_parse(yyjson_get_str(value), yyjson_get_len(value), &out);
-    else if (!strcmp(name, "Duration") &&
+    else if (!strcmp(name, "Duration") && yyjson_is_str(value) &&
              ek_cel_duration_parse(yyjson_get_str(value), yyjson_get_len(value), &ns))
         out = ek_cel_duration(ns);
     else if (!strcmp(name, "BytesValue"))
@@ -130,7 +139,7 @@ struct ek_cel_val ek_cel_spec_value(struct ek_arena *arena, yyjson_val *json)
     yyjson_val *value = yyjson_obj_iter_get_val(key);
 
     if (!kind)
-        return (struct ek_cel_val){.kind = EK_CEL_ERROR};
+        return unreadable();
     if (!strcmp(kind, "null_value"))
         return ek_cel_null();
     if (!strcmp(kind, "bool_value"))
@@ -141,7 +150,7 @@ struct ek_cel_val ek_cel_spec_value(struct ek_arena *arena, yyjson_val *json)
         return uint_of(value);
     if (!strcmp(kind, "double_value"))
         return ek_cel_double(double_of(value));
-    if (!strcmp(kind, "string_value"))
+    if (!strcmp(kind, "string_value") && yyjson_is_str(value))
         return ek_cel_string(yyjson_get_str(value), yyjson_get_len(value));
     if (!strcmp(kind, "bytes_value"))
         return bytes_of(arena, yyjson_get_str(value));
@@ -149,11 +158,11 @@ struct ek_cel_val ek_cel_spec_value(struct ek_arena *arena, yyjson_val *json)
         return list_of(arena, yyjson_obj_get(value, "values"));
     if (!strcmp(kind, "map_value"))
         return map_of(arena, yyjson_obj_get(value, "entries"));
-    if (!strcmp(kind, "type_value"))
+    if (!strcmp(kind, "type_value") && yyjson_is_str(value))
         return type_of(arena, yyjson_get_str(value));
     if (!strcmp(kind, "object_value"))
         return message_of(arena, value);
-    return (struct ek_cel_val){.kind = EK_CEL_ERROR};
+    return unreadable();
 }
 
 /* ---- Types ---- */
