@@ -175,7 +175,7 @@ bool ek_cel_plan_ident(struct ek_cel_planner *p, const struct ek_cel_node *node,
         ret->value = type_value(node->ref->type);
         return true;
     }
-    if ((node->ref || p->rules->checked) && (s = find_local(p, node->ident)))
+    if ((node->ref || p->rules->checked || *node->ident != '.') && (s = find_local(p, node->ident)))
         return local(p, node, s, ret);
     int r = resolve_name(p, node, node->ident, ret);
     return r ? r > 0 : missing_name(p, node, ret);
