@@ -16,6 +16,9 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define NOINLINE    __attribute__((noinline))
 
+/* Of what a refused call would have cost, the most that is told: sums of such costs cannot wrap. */
+#define COST_TOLD_MAX ((uint64_t)1 << 56)
+
 /* ---- Endings --------------------------------------------------------------------------------- */
 
 struct ek_cel_val ek_cel_end(struct ek_cel_eval *e, enum ek_cel_error_kind kind,
@@ -62,6 +65,7 @@ bool ek_cel_work(struct ek_cel_eval *e, uint64_t steps)
     if (e->ended)
         return false;
     if (e->cost > e->cost_limit || steps > e->cost_limit - e->cost) {
+        e->cost += steps < COST_TOLD_MAX ? steps : COST_TOLD_MAX; /* what it would have come to */
         ek_cel_cost_exceeded(e);
         return false;
     }
