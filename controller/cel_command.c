@@ -6,7 +6,7 @@
 #include "controller/cel-internal.h"
 #include "controller/commands.h"
 
-#define MEMORY_MAX ((size_t)256 << 20)
+#define MEMORY_MAX ((size_t)128 << 20)
 
 static int complain(const struct ek_err *err)
 {
