@@ -94,7 +94,7 @@ static int merge(const struct ek_objects *objects, const struct ek_cel_val *patc
                  struct ek_buf *text, struct ek_err *err)
 {
     struct ek_merge_patch made;
-    uint32_t type;
+    uint32_t type = EK_SCHEMA_NONE;
 
     int rc = find_type(objects, ek_cel_struct_type(patch), &type, err);
     if (!rc)
