@@ -14,7 +14,7 @@
 #include "controller/commands.h"
 #include "controller/print.h"
 
-#define SHOWN_MAX ((size_t)32 << 20)
+#define SHOWN_MAX ((size_t)64 << 20)
 
 static const char *const kinds[] = {
     [EK_CEL_E_SYNTAX] = "syntax", [EK_CEL_E_TYPE] = "type",     [EK_CEL_E_EVAL] = "evaluation",
