@@ -120,9 +120,10 @@ static yyjson_mut_val *json_of(yyjson_mut_doc *doc, const struct ek_cel_val *val
     ek_buf_init(&text, SHOWN_MAX);
     if (json)
         return json;
-    if (value->kind != EK_CEL_OPAQUE || !value->opaque->kind->format ||
-        value->opaque->kind->format(value->opaque, &text))
-        ek_cel_format(value, &text);
+    if ((value->kind != EK_CEL_OPAQUE || !value->opaque->kind->format ||
+         value->opaque->kind->format(value->opaque, &text)) &&
+        ek_cel_format(value, &text))
+        return yyjson_mut_str(doc, "(too large to be shown)");
     return yyjson_mut_strncpy(doc, ek_buf_str(&text), text.len);
 }
 
