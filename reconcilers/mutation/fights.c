@@ -161,13 +161,12 @@ static void differ(struct differences *d, yyjson_val *before, yyjson_val *after)
 {
     if (d->failed || ek_json_equal(before, after))
         return;
+    bool lists = yyjson_is_arr(before) && yyjson_is_arr(after);
     if (yyjson_is_obj(before) && yyjson_is_obj(after))
         differ_members(d, before, after);
-    else if (!yyjson_is_arr(before) || !yyjson_is_arr(after))
-        note(d, before, after);
-    else if (has_names(before) && has_names(after))
+    else if (lists && has_names(before) && has_names(after))
         differ_named(d, before, after);
-    else if (yyjson_arr_size(before) == yyjson_arr_size(after))
+    else if (lists && yyjson_arr_size(before) == yyjson_arr_size(after))
         differ_placed(d, before, after);
     else
         note(d, before, after);
@@ -220,8 +219,9 @@ static void add_party(struct fights *fights, struct fight *f, const struct ek_po
         }
     if (f->pub.n == f->cap) {
         size_t cap = f->cap ? f->cap * 2 : 4;
-        const struct ek_policy **parties = ek_arena_alloc(fights->arena, cap * sizeof *parties);
-        yyjson_val **values = ek_arena_alloc(fights->arena, cap * sizeof *values);
+        const struct ek_policy **parties =
+            ek_arena_alloc(fights->arena, cap * sizeof(const struct ek_policy *));
+        yyjson_val **values = ek_arena_alloc(fights->arena, cap * sizeof(yyjson_val *));
         for (size_t i = 0; i < f->pub.n; i++) {
             parties[i] = f->parties[i];
             values[i] = f->values[i];
