@@ -239,6 +239,12 @@ static void reconcile(void *ctx, const char *key, struct ek_reconcile *run)
 
 /* ---- The API servers ---- */
 
+static bool same_census(const struct ek_plugin_census *a, const struct ek_plugin_census *b)
+{
+    return a->runs == b->runs && a->absent == b->absent && a->unknown == b->unknown &&
+           a->complete == b->complete;
+}
+
 void ek_mutation_controller_observe(struct ek_mutation_controller *controller,
                                     const struct ek_skew_view *view)
 {
@@ -267,7 +273,7 @@ void ek_mutation_controller_observe(struct ek_mutation_controller *controller,
     }
     ek_arena_free(arena);
     bool all = census.complete && !census.unknown && census.runs + census.absent > 0;
-    bool changed = memcmp(&census, &c->census, sizeof census) != 0;
+    bool changed = !same_census(&census, &c->census);
     c->census = census;
     ek_mutation_watch_set_version(c->watch, version, all);
     if (changed)

@@ -159,7 +159,7 @@ static void put_rules(struct ek_registration_entry *entry, const struct ek_rules
     for (size_t i = 0; i < entry->n_rules; i++)
         if (yyjson_equals(yyjson_obj_get(ek_rules_root(entry->rules[i]), "resourceRules"), list))
             return;
-    entry->rules = ek_xrealloc(entry->rules, entry->n_rules + 1, sizeof *entry->rules);
+    entry->rules = ek_xrealloc(entry->rules, entry->n_rules + 1, sizeof(struct ek_rules *));
     entry->rules[entry->n_rules++] = rules;
 }
 
