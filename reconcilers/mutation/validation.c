@@ -68,6 +68,8 @@ static void check_match_labels(struct ek_field_errors *errors, yyjson_val *label
     size_t i, n;
 
     path = ek_arena_printf(errors->arena, "%s.matchLabels", path);
+    if (!yyjson_is_obj(labels))
+        return;
     yyjson_obj_foreach(labels, i, n, key, value)
     {
         check_name(errors, EK_NAME_LABEL_KEY, yyjson_get_str(key), path);
