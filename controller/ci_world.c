@@ -191,14 +191,14 @@ static void try_params(struct ek_ci *ci, struct query *q, const struct ek_ci_obj
 {
     for (size_t i = 0; i < from->n; i++) {
         yyjson_val *v = from->list[i].value;
-        const char *namespace = ek_json_str(v, "metadata", "namespace", NULL);
+        const char *home = ek_json_str(v, "metadata", "namespace", NULL);
         if (!is_of_kind(v, q->api_version, q->kind))
             continue;
         struct ek_gvk gvk = ek_ci_split_kind(ci, q->api_version, q->kind);
         struct ek_ci_resource resource;
-        if (!namespace && ek_ci_resource_of(ci, &gvk, false, &resource) && resource.namespaced)
-        namespace = "default";
-        if (*q->namespace && !same(namespace, q->namespace))
+        if (!home && ek_ci_resource_of(ci, &gvk, false, &resource) && resource.namespaced)
+            home = "default";
+        if (*q->namespace && !same(home, q->namespace))
             continue;
         if (*q->name
                 ? !same(ek_json_str(v, "metadata", "name", NULL), q->name)

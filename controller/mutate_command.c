@@ -37,8 +37,10 @@ static int read_rules(struct ek_ci *ci, const char *path, yyjson_val **ret, stru
     yyjson_val *role = NULL;
     int rc = read_one(ci, path, "the rules in", &role, err);
 
+    if (rc)
+        return rc;
     *ret = yyjson_obj_get(role, "rules");
-    if (!rc && !yyjson_is_arr(*ret))
+    if (!yyjson_is_arr(*ret))
         rc = ek_err_set(err, EK_E_INVAL, "%s: a ClusterRole with rules is wanted", path);
     return rc;
 }
