@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/mem.h"
+#include "controller/mutation_types.h"
 #include "reconcilers/mutation/order.h"
 #include "reconcilers/mutation/status.h"
 
@@ -50,14 +51,13 @@ static yyjson_mut_val *make_status(const struct ek_mutation_state *state,
         .policy = entry->policy,
         .bindings = bindings,
         .n_bindings = bindings_of(state, entry->policy, bindings),
-        .types = EK_TYPES_PENDING,
-        .types_message = ek_mutation_schemas_error(ek_mutation_watch_schemas(watch)),
         .enforcer = entry->enforcement.enforcer,
         .enforcer_message = missing                       ? missing
                             : *entry->enforcement.message ? entry->enforcement.message
                                                           : NULL,
         .shadows_native = entry->shares_name && !entry->policy->native,
     };
+    ek_mutation_types_check(watch, arena, &facts);
     facts.order = ek_order_of(&set, entry->policy, &facts.orders);
     return ek_policy_status(&facts, old, now_ms, arena, doc);
 }
