@@ -105,47 +105,46 @@ static bool is_latest(const char *image)
 }
 
 /* Subjects of RBAC are of its own group, but service accounts. */
-static yyjson_mut_val *subject_group(yyjson_mut_val *object, yyjson_mut_doc *doc)
+static const char *subject_group(struct ek_str field, yyjson_mut_val *object)
 {
     const char *kind = string_of(object, "kind");
+    bool named = kind && (!strcmp(kind, "User") || !strcmp(kind, "Group"));
 
-    if (!kind || (strcmp(kind, "User") != 0 && strcmp(kind, "Group") != 0))
-        return NULL;
-    return yyjson_mut_str(doc, "rbac.authorization.k8s.io");
+    return is(field, "apiGroup") && named ? "rbac.authorization.k8s.io" : NULL;
 }
 
-/* What services have that are reached from outside. */
-static yyjson_mut_val *service_default(struct ek_str field, yyjson_mut_val *object,
-                                       yyjson_mut_doc *doc)
+/* Texts that depend on other fields; NULL for none. */
+static const char *derived_text(struct ek_str owner, struct ek_str field, yyjson_mut_val *object)
 {
     const char *type = string_of(object, "type");
-    bool balanced = type && !strcmp(type, "LoadBalancer");
 
-    if (is(field, "externalTrafficPolicy") && (balanced || (type && !strcmp(type, "NodePort"))))
-        return yyjson_mut_str(doc, "Cluster");
-    if (is(field, "allocateLoadBalancerNodePorts") && balanced)
-        return yyjson_mut_bool(doc, true);
-    return NULL;
+    if ((is(owner, "Container") || is(owner, "EphemeralContainer")) && is(field, "imagePullPolicy"))
+        return is_latest(string_of(object, "image")) ? "Always" : "IfNotPresent";
+    if (is(owner, "ServiceSpec") && is(field, "externalTrafficPolicy") && type &&
+        (!strcmp(type, "LoadBalancer") || !strcmp(type, "NodePort")))
+        return "Cluster";
+    return is(owner, "Subject") ? subject_group(field, object) : NULL;
 }
 
 /* Defaults made of other fields. */
-static yyjson_mut_val *derived(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
-                               yyjson_mut_doc *doc)
+static int derived(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
+                   yyjson_mut_doc *doc, yyjson_mut_val **ret)
 {
-    bool container = is(owner, "Container") || is(owner, "EphemeralContainer");
+    const char *text = derived_text(owner, field, object), *type = string_of(object, "type");
+    yyjson_mut_val *port = yyjson_mut_obj_get(object, "port");
 
-    if (container && is(field, "imagePullPolicy"))
-        return yyjson_mut_str(doc,
-                              is_latest(string_of(object, "image")) ? "Always" : "IfNotPresent");
-    if (is(owner, "ServicePort") && is(field, "targetPort"))
-        return yyjson_mut_val_mut_copy(doc, yyjson_mut_obj_get(object, "port"));
-    if (is(owner, "Volume") && is(field, "emptyDir"))
-        return yyjson_mut_obj_size(object) <= 1 ? yyjson_mut_obj(doc) : NULL;
-    if (is(owner, "ServiceSpec"))
-        return service_default(field, object, doc);
-    if (is(owner, "Subject") && is(field, "apiGroup"))
-        return subject_group(object, doc);
-    return NULL;
+    if (text)
+        *ret = yyjson_mut_str(doc, text);
+    else if (is(owner, "ServicePort") && is(field, "targetPort") && port)
+        *ret = yyjson_mut_val_mut_copy(doc, port);
+    else if (is(owner, "Volume") && is(field, "emptyDir") && yyjson_mut_obj_size(object) <= 1)
+        *ret = yyjson_mut_obj(doc);
+    else if (is(owner, "ServiceSpec") && is(field, "allocateLoadBalancerNodePorts") && type &&
+             !strcmp(type, "LoadBalancer"))
+        *ret = yyjson_mut_bool(doc, true);
+    else
+        return 0;
+    return *ret ? 0 : EK_E_NOMEM;
 }
 
 static const struct row *find(struct ek_str owner, struct ek_str field)
@@ -169,21 +168,22 @@ static const struct row *find(struct ek_str owner, struct ek_str field)
     return NULL;
 }
 
-yyjson_mut_val *ek_builtin_default(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
-                                   yyjson_mut_doc *doc)
+int ek_builtin_default(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
+                       yyjson_mut_doc *doc, yyjson_mut_val **ret)
 {
     const struct row *row = find(owner, field);
 
+    *ret = NULL;
     if (!row)
-        return derived(owner, field, object, doc);
+        return derived(owner, field, object, doc, ret);
     const char *other = row->other ? string_of(object, row->other) : NULL;
     if (row->other &&
         (other ? strcmp(other, row->is) != 0 : !strcmp(row->other, "sessionAffinity")))
-        return NULL;
+        return 0;
     yyjson_doc *json = yyjson_read(row->json, strlen(row->json), 0);
-    yyjson_mut_val *value = yyjson_val_mut_copy(doc, yyjson_doc_get_root(json));
+    *ret = yyjson_val_mut_copy(doc, yyjson_doc_get_root(json));
     yyjson_doc_free(json);
-    return value;
+    return *ret ? 0 : EK_E_NOMEM;
 }
 
 bool ek_builtin_default_follows(struct ek_str owner, struct ek_str field)

@@ -12,13 +12,14 @@
 #include <yyjson.h>
 
 #include "api/buf.h"
+#include "api/err.h"
 
 /*
- * Makes, in doc, the default of a field of a struct by its Go name ("Container"), where object is
- * what there is of the struct so far. NULL when it has none, or without memory.
+ * Sets *ret to the default of a field of a struct by its Go name ("Container"), made in doc, where
+ * object is what there is of the struct so far; NULL when it has none. Returns 0 or EK_E_NOMEM.
  */
-yyjson_mut_val *ek_builtin_default(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
-                                   yyjson_mut_doc *doc);
+int ek_builtin_default(struct ek_str owner, struct ek_str field, yyjson_mut_val *object,
+                       yyjson_mut_doc *doc, yyjson_mut_val **ret);
 
 /* True for fields whose default depends on another one, so that it may come to structs that were
  * there before. */

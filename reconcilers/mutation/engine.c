@@ -56,6 +56,16 @@ static void fail(struct ek_run *run, const struct ek_invocation *invocation, str
     ek_run_deny(run, bound, false, "Invalid", message);
 }
 
+/* The object as it is now; want of memory ends the run. */
+static yyjson_val *read_object(struct ek_run *run, struct ek_working *working)
+{
+    yyjson_val *object = ek_working_object(working);
+
+    if (!object && working->base)
+        run->error = EK_E_NOMEM;
+    return object;
+}
+
 /* All mutations, each on the result of the one before; one that fails does not stop the next
  * (mutation sheet, section 2.2, 5). */
 static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
@@ -83,12 +93,12 @@ static void mutate_and_track(struct ek_run *run, struct ek_invocation *invocatio
                              struct ek_working *working, struct ek_step *step)
 {
     yyjson_doc *kept = NULL;
-    yyjson_val *before = ek_working_object(working), *after;
+    yyjson_val *before = read_object(run, working), *after;
 
     working->save = &kept;
     mutate_all(run, invocation, working, step);
     working->save = NULL;
-    after = ek_working_object(working);
+    after = read_object(run, working);
     if (before && after && before != after)
         step->n_changes = ek_changes_of(before, after, run->arena, &step->changes);
     yyjson_doc_free(kept);
@@ -100,7 +110,7 @@ static void observe(struct ek_run *run, struct ek_invocation *invocation,
 {
     struct ek_working copy;
 
-    ek_working_init(&copy, ek_working_object(working));
+    ek_working_init(&copy, read_object(run, working));
     mutate_and_track(run, invocation, &copy, step);
     if (run->status.code) { /* would end the request, were it more than observed */
         step->message = ek_arena_strdup(run->arena, run->status.message);
@@ -123,7 +133,9 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
     int64_t start = options->now_ns ? options->now_ns(options->now_arg) : 0;
     struct ek_working *working = ek_views_working(&pass->views, invocation, false);
     enum ek_conditions conditions =
-        ek_judge_conditions(run, invocation, ek_working_object(working), step);
+        ek_judge_conditions(run, invocation, read_object(run, working), step);
+    if (run->error)
+        return;
     if (conditions == EK_CONDITIONS_FAILED)
         fail(run, invocation, step, step->message);
     else if (conditions == EK_CONDITIONS_FALSE || !may_run(pass, invocation))
@@ -170,7 +182,7 @@ static struct ek_admission_request current(struct ek_run *run, struct ek_working
     struct ek_admission_request request = *run->request;
 
     if (request.object)
-        request.object = ek_working_object(working);
+        request.object = read_object(run, working);
     return request;
 }
 
@@ -209,7 +221,7 @@ static void run_pass(struct ek_run *run, struct pass *pass, struct ek_invocation
         if (!turn)
             continue;
         if (!pass->ran && pass->n_extended && pass->number > 1)
-            ek_fixpoint_keep(run, &pass->fixpoint, pass->number - 1, ek_working_object(working));
+            ek_fixpoint_keep(run, &pass->fixpoint, pass->number - 1, read_object(run, working));
         pass->ran = true;
         invoke(run, &invocations[i], pass);
     }
@@ -243,7 +255,7 @@ static bool goes_on(struct ek_run *run, struct pass *pass, struct ek_mutation_ou
     }
     if (!pass->changed)
         return pass->in_tree;
-    unsigned seen = ek_fixpoint_seen(&pass->fixpoint, pass->number, ek_working_object(working));
+    unsigned seen = ek_fixpoint_seen(&pass->fixpoint, pass->number, read_object(run, working));
     if (!seen && pass->number < pass->limit)
         return true;
     tell_fights(run, seen ? seen + 1 : pass->limit, 1, ret);

@@ -122,6 +122,8 @@ static struct ek_cel_val compute(struct ek_scope *scope, const struct ek_express
     scope->variable_cost += result.cost;
     if (ok)
         return result.value;
+    if (result.value.fault->kind == EK_CEL_E_MEMORY)
+        scope->run->error = EK_E_LIMIT;
     return fault(scope, ek_arena_printf(arena, "composited variable \"%s\" fails to evaluate: %s",
                                         e->name, result.value.fault->message));
 }

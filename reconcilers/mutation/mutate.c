@@ -336,6 +336,8 @@ static const char *make_patch(struct step *s, const struct ek_cel_val *value,
         rc = ek_extended_patch(value, s->schema, s->type, tree, s->run->arena, ret, &err);
     else
         ret->value = ek_patch_from_object(value, false, tree, &err);
+    if (err.code == EK_E_NOMEM)
+        s->run->error = EK_E_NOMEM;
     if (rc || (!s->extended && !ret->value))
         return s->extended || err.code != EK_E_INVAL ? ek_arena_strdup(s->run->arena, err.message)
                                                      : "invalid return type: *dynamic.ObjectVal";
@@ -392,8 +394,11 @@ static const char *apply_operations(struct step *s, const struct ek_cel_val *val
 
     if (value->kind != EK_CEL_LIST)
         return "type mismatch: JSONPatchType.expression should evaluate to array";
-    if (ek_patch_from_operations(value, s->extended, tree, arena, &ops, &n, &err))
+    if (ek_patch_from_operations(value, s->extended, tree, arena, &ops, &n, &err)) {
+        if (err.code == EK_E_NOMEM)
+            s->run->error = EK_E_NOMEM;
         return ek_arena_strdup(arena, err.message);
+    }
     if (s->invocation->view && is_built_in(s))
         return ek_view_lost(s->invocation->view, s->run);
     int rc = ek_jsonpatch_apply(tree, &root, ops, n, EK_JSONPATCH_QUOTED, &s->text, NULL);

@@ -305,7 +305,7 @@ static int read_value(const struct ek_cel_val *value, bool extended, yyjson_mut_
         return 0;
     ek_err_prefix(err, "JSONPath valueExpression evaluated to a type that could not marshal to "
                        "JSON");
-    return EK_E_INVAL;
+    return err->code ? err->code : EK_E_INVAL;
 }
 
 static int read_operation(const struct ek_cel_val *value, bool extended, yyjson_mut_doc *doc,

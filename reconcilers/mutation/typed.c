@@ -97,12 +97,18 @@ static yyjson_mut_val *unset(struct ek_settler *s, struct ek_str owner,
 {
     const struct ek_schema_type *t = ek_schema_type(s->schema, field->type);
     struct ek_str name = ek_schema_text(s->schema, field->name);
-    yyjson_mut_val *value = ek_builtin_default(owner, name, object, s->doc);
+    yyjson_mut_val *value;
+    int rc = ek_builtin_default(owner, name, object, s->doc, &value);
 
-    if (value)
+    if (rc && !s->rc)
+        s->rc = rc;
+    if (value || rc)
         return value;
-    if (field->initial != EK_SCHEMA_NONE)
-        return ek_schema_initial(s->schema, field, s->doc);
+    if (field->initial != EK_SCHEMA_NONE) {
+        value = ek_schema_initial(s->schema, field, s->doc);
+        ek_settler_made(s, value);
+        return value;
+    }
     bool pointer = t->list != EK_LIST_NONE || t->map != EK_MAP_NONE;
     bool written = (field->flags & EK_SCHEMA_REQUIRED) || ek_go_writes_null(owner, name);
     return written && pointer ? yyjson_mut_null(s->doc) : NULL;

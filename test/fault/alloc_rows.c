@@ -18,6 +18,7 @@
 #include "informers/framer.h"
 #include "informers/probe_session.h"
 #include "informers/recording.h"
+#include "test/support/mutation_world.h"
 
 #define LARGE ((size_t)64 * 1024 * 1024) /* buffers that are allowed to fail */
 
@@ -473,6 +474,36 @@ static int run_cel(struct alloc_result *r, struct ek_err *err)
     return rc;
 }
 
+/* A request through two policies of a small world, which is made beforehand. */
+static int mutate_object(struct alloc_result *r, struct ek_err *err)
+{
+    static struct test_mutation_world world;
+    static struct ek_admission_request request;
+    struct ek_mutation_outcome outcome;
+    struct ek_arena *arena = ek_arena_new((size_t)1 << 22);
+
+    if (!world.set.n) { /* aborts without memory, as compiling policies does */
+        test_mutation_open(&world);
+        test_mutation_apply(&world, "label",
+                            "Object{metadata: Object.metadata{labels: {`a`: object.data.n}}}");
+        test_mutation_add(&world, "patch",
+                          "'variables':[{'name':'n','expression':'object.data.n + `x`'}],"
+                          "'mutations':[{'patchType':'JSONPatch','jsonPatch':{'expression':"
+                          "'[JSONPatch{op: `add`, path: `/data/m`, value: variables.n}]'}}]",
+                          "");
+        test_mutation_request("", &request);
+    }
+    int rc = ek_engine_run(&world.set, &request, &world.world, &(struct ek_engine_options){0},
+                           arena, &outcome);
+    ek_arena_free(arena);
+    if (rc) /* an arena does not tell the end of memory from that of its bound */
+        return no_memory(err);
+    r->doc = outcome.result;
+    outcome.result = NULL;
+    ek_mutation_outcome_done(&outcome);
+    return 0;
+}
+
 const struct alloc_row alloc_rows[] = {
     {"parse an object", parse_object, 3},
     {"slim an object", slim_object, 3},
@@ -497,5 +528,6 @@ const struct alloc_row alloc_rows[] = {
     {"report as YAML", report_yaml, 4},
     {"expose metrics", expose_metrics, 1},
     {"compile and evaluate CEL", run_cel, 8},
+    {"mutate an object", mutate_object, 8},
 };
 const size_t alloc_n_rows = EK_ARRAY_SIZE(alloc_rows);
