@@ -157,7 +157,7 @@ static void carry_out(struct ek_webhook_certs *certs, struct ek_cert_secret *sec
 /* Serves what there is, and does what is due. */
 static void look(struct ek_webhook_certs *certs)
 {
-    EK_AUTO(ek_cert_secret) secret;
+    EK_AUTO(ek_cert_secret) secret = {0};
     struct ek_informer_status status;
     struct ek_cert_facts facts;
     int64_t now_ms = certs->config.now_ms();
