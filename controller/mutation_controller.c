@@ -218,12 +218,31 @@ static void register_webhooks(struct ek_mutation_controller *c)
         write_statuses(c);
 }
 
+/* Tells what may not be read. False while policies were never seen: what is registered of them
+ * must not be withdrawn for that. */
+static bool may_conclude(struct ek_mutation_controller *c)
+{
+    struct ek_err err;
+    bool blind;
+    EK_AUTOFREE char *problem = ek_mutation_watch_problem(c->watch, &blind);
+
+    if (problem) {
+        ek_err_set(&err, EK_E_FORBIDDEN, "%s", problem);
+        note_failure(c, &err);
+    }
+    return !blind;
+}
+
 static void write_all(struct ek_mutation_controller *c, struct ek_reconcile *run)
 {
     c->run = run;
     c->failure = (struct ek_err){0};
     c->again_ms = 0;
-    if (c->published && c->config.may_write(c->config.ctx))
+    if (!c->published || !c->config.may_write(c->config.ctx)) {
+        end_writing(c);
+        return;
+    }
+    if (may_conclude(c))
         register_webhooks(c);
     else
         end_writing(c);

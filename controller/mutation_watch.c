@@ -251,6 +251,25 @@ bool ek_mutation_watch_is_settled(const struct ek_mutation_watch *watch)
     return watch->answered || watch->told_all;
 }
 
+char *ek_mutation_watch_problem(const struct ek_mutation_watch *watch, bool *ret_blind)
+{
+    char *problem = NULL;
+
+    *ret_blind = false;
+    for (int r = 0; r < EK_MUTATION_RESOURCES; r++) {
+        const struct ek_resource *what = &watch->resources[r];
+        struct ek_informer_status status;
+        if (!watch->informers[r])
+            continue;
+        ek_informer_status(watch->informers[r], &status);
+        *ret_blind = *ret_blind || (!status.synced && strstr(what->resource, "admissionpolic"));
+        if (status.last_error_code == EK_E_FORBIDDEN && !problem)
+            problem = ek_xasprintf("%s%s%s could not be read: forbidden: grant list and watch",
+                                   what->resource, *what->group ? "." : "", what->group);
+    }
+    return problem;
+}
+
 const struct ek_store *ek_mutation_watch_store(const struct ek_mutation_watch *watch,
                                                enum ek_mutation_resource resource)
 {

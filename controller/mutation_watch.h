@@ -52,6 +52,10 @@ const char *ek_mutation_watch_version(const struct ek_mutation_watch *watch);
  * may not be. Params and schemas say so for themselves. */
 bool ek_mutation_watch_is_settled(const struct ek_mutation_watch *watch);
 
+/* What may not be read, with what to do; NULL for nothing. Owned. *ret_blind: policies or bindings
+ * were never listed, so that nothing may be concluded from their absence. */
+char *ek_mutation_watch_problem(const struct ek_mutation_watch *watch, bool *ret_blind);
+
 /* The store of a resource; NULL for one that is not watched. */
 const struct ek_store *ek_mutation_watch_store(const struct ek_mutation_watch *watch,
                                                enum ek_mutation_resource resource);
