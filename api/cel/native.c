@@ -97,22 +97,12 @@ static void print_date(struct printer *p, const struct ek_cel_val *v)
     static const char *const months[] = {"January",   "February", "March",    "April",
                                          "May",       "June",     "July",     "August",
                                          "September", "October",  "November", "December"};
-    char text[EK_CEL_TIME_TEXT_MAX];
-    int64_t year = 0;
-    int month = 1, day = 0, hour = 0, minute = 0, second = 0;
-    size_t len = ek_cel_time_text(v, text);
-    int got =
-        sscanf(text, "%" SCNd64 "-%d-%dT%d:%d:%d", &year, &month, &day, &hour, &minute, &second);
-    const char *point = memchr(text, '.', len);
-    int64_t nanoseconds = 0, unit = 100000000;
+    struct ek_cel_civil at;
 
-    for (; point && unit && point[1] >= '0' && point[1] <= '9'; point++, unit /= 10)
-        nanoseconds += (point[1] - '0') * unit;
-    if (got != 6 || month < 1 || month > 12)
-        return;
-    ek_buf_printf(p->out, "time.Date(%" PRId64 ", time.%s, %d, %d, %d, %d, %" PRId64 ", %s)", year,
-                  months[month - 1], day, hour, minute, second, nanoseconds,
-                  text[len - 1] == 'Z' ? "time.UTC" : "time.Location(\"\")");
+    ek_cel_civil_of(v->i + (int64_t)v->offset * 60, &at);
+    ek_buf_printf(p->out, "time.Date(%" PRId64 ", time.%s, %d, %d, %d, %d, %u, %s)", at.year,
+                  months[at.month - 1], at.day, at.hour, at.minute, at.second, v->n,
+                  v->offset ? "time.Location(\"\")" : "time.UTC");
 }
 
 static void print_bytes(struct printer *p, const struct ek_cel_val *v)

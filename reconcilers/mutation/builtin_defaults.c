@@ -192,3 +192,8 @@ bool ek_builtin_default_follows(struct ek_str owner, struct ek_str field)
            (is(field, "sessionAffinityConfig") || is(field, "externalTrafficPolicy") ||
             is(field, "allocateLoadBalancerNodePorts"));
 }
+
+bool ek_builtin_default_replaces(struct ek_str owner, struct ek_str field)
+{
+    return is(owner, "ServicePort") && is(field, "targetPort");
+}

@@ -25,4 +25,8 @@ int ek_builtin_default(struct ek_str owner, struct ek_str field, yyjson_mut_val 
  * there before. */
 bool ek_builtin_default_follows(struct ek_str owner, struct ek_str field);
 
+/* True for fields that are ports by number or name, whose zero is no port and makes room for the
+ * default. */
+bool ek_builtin_default_replaces(struct ek_str owner, struct ek_str field);
+
 #endif

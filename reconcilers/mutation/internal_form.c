@@ -51,6 +51,18 @@ static int fold_string_data(yyjson_mut_doc *doc, yyjson_mut_val *secret)
     return 0;
 }
 
+/* ---- Services ---- */
+
+/* Clients that stay with no server are not told how long to. */
+static void drop_affinity(yyjson_mut_val *service)
+{
+    yyjson_mut_val *spec = yyjson_mut_obj_get(service, "spec");
+    const char *affinity = yyjson_mut_get_str(yyjson_mut_obj_get(spec, "sessionAffinity"));
+
+    if (affinity && !strcmp(affinity, "None"))
+        yyjson_mut_obj_remove_key(spec, "sessionAffinityConfig");
+}
+
 /* ---- Pods ---- */
 
 static const char *text_of(yyjson_mut_val *object, const char *name)
@@ -164,6 +176,8 @@ int ek_internal_form(const struct ek_gvk *kind, yyjson_mut_doc *doc, yyjson_mut_
 {
     if (!*kind->group && !strcmp(kind->kind, "Secret"))
         return fold_string_data(doc, object);
+    if (!*kind->group && !strcmp(kind->kind, "Service"))
+        drop_affinity(object);
     for (size_t i = 0; i < EK_ARRAY_SIZE(pods); i++) {
         yyjson_mut_val *spec = object;
         yyjson_val *before = base;

@@ -11,6 +11,7 @@
 #include "reconcilers/mutation/patch_value.h"
 #include "reconcilers/mutation/structural.h"
 #include "reconcilers/mutation/typed.h"
+#include "reconcilers/mutation/undeclared.h"
 #include "reconcilers/mutation/views.h"
 
 /* ---- The object between mutations ---- */
@@ -241,39 +242,22 @@ static bool keeps_kind(struct step *s, yyjson_mut_val *root, const char **ret_er
     return false;
 }
 
-/* Options of connections, which documents do not declare: a JSON Patch may be run on them. */
-static const char *settle_options(struct step *s)
+/* The same way for kinds that documents do not declare. */
+static const char *settle_undeclared(struct step *s)
 {
-#define OPTIONS    "{\"components\":{\"schemas\":{\"io.k8s.api.core.v1.%s\":{\"type\":\"object\","
-#define FLAG(name) "\"" name "\":{\"type\":\"boolean\"},"
-    static const char form[] =
-        OPTIONS "\"properties\":{" FLAG("stdin") FLAG("stdout") FLAG("stderr")
-            FLAG("tty") "\"container\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},"
-                        "\"command\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-                        "\"ports\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":"
-                        "\"int32\"}},"
-                        "\"kind\":{\"type\":\"string\"},\"apiVersion\":{\"type\":\"string\"}},"
-                        "\"x-kubernetes-group-version-kind\":[{\"group\":\"\",\"version\":\"v1\","
-                        "\"kind\":\"%s\"}]}}}}";
-    const struct ek_gvk *kind = &s->invocation->kind;
-    struct ek_schema *schema = NULL;
-    uint32_t type = EK_SCHEMA_NONE;
     const char *error = NULL;
+    uint32_t type;
+    int rc;
+    struct ek_schema *schema = ek_undeclared_schema(&s->invocation->kind, &type, &rc);
 
-    if (*kind->group || !strstr(kind->kind, "Options"))
-        return NULL;
-    const char *text = ek_arena_printf(s->run->arena, form, kind->kind, kind->kind);
-    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
-    if (!doc || ek_schema_compile(yyjson_doc_get_root(doc), &schema, NULL) ||
-        ek_schema_find_kind(schema, "", "v1", kind->kind, &type, NULL))
-        s->run->error = EK_E_NOMEM;
-    yyjson_doc_free(doc);
-    if (type == EK_SCHEMA_NONE)
-        return NULL;
-    struct ek_typed typed = {schema, type, s->working->tree, true, s->run->arena};
-    int rc = ek_typed_settle(&typed, yyjson_mut_doc_get_root(s->working->tree), s->working->base,
+    if (schema) {
+        struct ek_typed typed = {schema, type, s->working->tree, true, s->run->arena};
+        rc = ek_typed_settle(&typed, yyjson_mut_doc_get_root(s->working->tree), s->working->base,
                              &error);
-    ek_schema_unref(schema);
+        ek_schema_unref(schema);
+    }
+    if (rc && rc != EK_E_INVAL)
+        s->run->error = rc;
     if (rc == EK_E_INVAL) {
         undo(s);
         fail_request(s, error);
@@ -299,7 +283,7 @@ static const char *settle(struct step *s, bool decoded)
         return NULL;
     }
     if (s->type == EK_SCHEMA_NONE)
-        return decoded ? settle_options(s) : NULL;
+        return decoded ? settle_undeclared(s) : NULL;
     if (is_built_in(s))
         rc = ek_typed_settle(&typed, root, s->working->base, &error);
     else

@@ -44,6 +44,12 @@ static bool is_free(const struct ek_schema_type *t)
            !(t->flags & EK_SCHEMA_INT_OR_STRING);
 }
 
+static bool is_scalar(const struct ek_schema_type *t)
+{
+    return (t->flags & EK_SCHEMA_INT_OR_STRING) ||
+           (t->map == EK_MAP_NONE && t->list == EK_LIST_NONE);
+}
+
 static bool is_empty(yyjson_mut_val *v)
 {
     return unsafe_yyjson_is_ctn(v) && unsafe_yyjson_get_len(v) == 0;
@@ -70,6 +76,8 @@ static bool vanishes(const struct ek_place *place, const struct ek_schema_type *
 {
     if (is_free(t))
         return yyjson_mut_is_null(value);
+    if ((t->flags & EK_SCHEMA_INT_OR_STRING) && !yyjson_mut_is_null(value))
+        return ek_builtin_default_replaces(place->owner, place->name) && ek_settler_is_zero(value);
     switch (unsafe_yyjson_get_type(value)) {
     case YYJSON_TYPE_NULL:
         return true;
@@ -78,13 +86,12 @@ static bool vanishes(const struct ek_place *place, const struct ek_schema_type *
     case YYJSON_TYPE_OBJ:
         return is_empty(value) && !is_struct(t);
     case YYJSON_TYPE_STR:
-        return unsafe_yyjson_get_len(value) == 0 && !(t->flags & EK_SCHEMA_INT_OR_STRING) &&
+        return unsafe_yyjson_get_len(value) == 0 &&
                !ek_go_keeps_empty_string(place->owner, place->name);
     case YYJSON_TYPE_BOOL:
         return yyjson_mut_is_false(value) && ek_go_drops_zero(place->owner, place->name);
     case YYJSON_TYPE_NUM:
-        return yyjson_mut_get_num(value) == 0.0 && !(t->flags & EK_SCHEMA_INT_OR_STRING) &&
-               ek_go_drops_zero(place->owner, place->name);
+        return yyjson_mut_get_num(value) == 0.0 && ek_go_drops_zero(place->owner, place->name);
     default:
         return false;
     }
@@ -307,7 +314,7 @@ static void settle(struct ek_settler *s, struct ek_place *place, yyjson_mut_val 
         make_zero(s, t, value);
     if (s->rc || is_free(t) || yyjson_mut_is_null(value)) {
         /* as it is */
-    } else if (t->flags & EK_SCHEMA_INT_OR_STRING) {
+    } else if (is_scalar(t)) {
         ek_settle_scalar(s, place, t, value);
     } else if (t->map != EK_MAP_NONE) {
         if (!yyjson_mut_is_obj(value))
@@ -316,13 +323,10 @@ static void settle(struct ek_settler *s, struct ek_place *place, yyjson_mut_val 
             settle_struct(s, place, t, value, yyjson_is_obj(base) ? base : NULL);
         else
             settle_map(s, place, t, value, yyjson_is_obj(base) ? base : NULL);
-    } else if (t->list != EK_LIST_NONE) {
-        if (!yyjson_mut_is_arr(value))
-            ek_settler_mismatch(s, place, value);
-        else
-            settle_list(s, place, t, value, yyjson_is_arr(base) ? base : NULL);
+    } else if (!yyjson_mut_is_arr(value)) {
+        ek_settler_mismatch(s, place, value);
     } else {
-        ek_settle_scalar(s, place, t, value);
+        settle_list(s, place, t, value, yyjson_is_arr(base) ? base : NULL);
     }
     s->depth--;
 }

@@ -351,27 +351,36 @@ static void settle_int_or_string(struct ek_settler *s, const struct ek_place *pl
     fail_method(s, place, json_kind(value), text, "int32");
 }
 
+/* Whether the JSON is of another kind than the type takes. */
+static bool is_wrong(const struct ek_schema_type *t, yyjson_mut_val *value)
+{
+    switch ((enum ek_schema_declared)t->declared) {
+    case EK_SCHEMA_NUMBER:
+        return !yyjson_mut_is_num(value);
+    case EK_SCHEMA_BOOLEAN:
+        return !yyjson_mut_is_bool(value);
+    case EK_SCHEMA_STRING:
+        return !yyjson_mut_is_str(value);
+    default:
+        return unsafe_yyjson_is_ctn(value);
+    }
+}
+
 void ek_settle_scalar(struct ek_settler *s, const struct ek_place *place,
                       const struct ek_schema_type *t, yyjson_mut_val *value)
 {
-    bool method = t->flags & EK_SCHEMA_INT_OR_STRING;
+    bool container = unsafe_yyjson_is_ctn(value);
 
-    if (unsafe_yyjson_is_ctn(value) && !method) {
-        ek_settler_mismatch(s, place, value);
-    } else if (ek_settler_is(s, t, EK_QUANTITY)) {
-        settle_quantity(s, value);
-    } else if (ek_settler_is(s, t, EK_TIME) || ek_settler_is(s, t, EK_MICRO_TIME)) {
-        settle_time(s, place, t, value);
-    } else if (method) {
+    if (t->flags & EK_SCHEMA_INT_OR_STRING)
         settle_int_or_string(s, place, value);
-    } else if (t->declared == EK_SCHEMA_INTEGER) {
+    else if (!container && ek_settler_is(s, t, EK_QUANTITY))
+        settle_quantity(s, value);
+    else if (!container && (ek_settler_is(s, t, EK_TIME) || ek_settler_is(s, t, EK_MICRO_TIME)))
+        settle_time(s, place, t, value);
+    else if (t->declared == EK_SCHEMA_INTEGER)
         settle_integer(s, place, t, value);
-    } else if (t->declared == EK_SCHEMA_NUMBER ? !yyjson_mut_is_num(value)
-               : t->declared == EK_SCHEMA_BOOLEAN
-                   ? !yyjson_mut_is_bool(value)
-                   : t->declared == EK_SCHEMA_STRING && !yyjson_mut_is_str(value)) {
+    else if (is_wrong(t, value))
         ek_settler_mismatch(s, place, value);
-    } else if ((t->flags & EK_SCHEMA_BYTES) && yyjson_mut_is_str(value)) {
+    else if (t->flags & EK_SCHEMA_BYTES)
         settle_bytes(s, value);
-    }
 }

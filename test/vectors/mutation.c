@@ -19,6 +19,7 @@
 /* The schemas and custom resources of the recording. */
 struct recording {
     struct ek_schema *schemas[SCHEMAS_MAX];
+    char *names[SCHEMAS_MAX]; /* "apps_v1" */
     size_t n;
     yyjson_doc *crds;
 };
@@ -57,7 +58,8 @@ static bool load_schemas(struct recording *recording, const char *data)
         if (ek_schema_compile(yyjson_doc_get_root(doc), &recording->schemas[recording->n], &err))
             fprintf(stderr, "ek-vectors: %s/%s: %s\n", folder, entry->d_name, err.message);
         else
-            recording->n++;
+            recording->names[recording->n++] =
+                ek_xstrndup(entry->d_name, strlen(entry->d_name) - strlen(".json"));
         yyjson_doc_free(doc);
     }
     if (dir)
@@ -69,8 +71,10 @@ static void close_recording(void *state)
 {
     struct recording *recording = state;
 
-    for (size_t i = 0; i < recording->n; i++)
+    for (size_t i = 0; i < recording->n; i++) {
         ek_schema_unref(recording->schemas[i]);
+        ek_free(recording->names[i]);
+    }
     yyjson_doc_free(recording->crds);
     ek_free(recording);
 }
@@ -222,13 +226,16 @@ static enum ek_world_answer find_schema(void *arg, const struct ek_gvk *kind,
                                         const struct ek_schema **ret_schema, struct ek_err *err)
 {
     const struct world *world = arg;
-    uint32_t type;
 
     (void)err;
-    *ret_schema = schema_of(world->recording, kind->group, kind->version, kind->kind, &type);
-    /* A group version without that kind: the server has a converter that does not know it. */
+    const char *name =
+        ek_arena_printf(world->arena, "%s_%s", *kind->group ? kind->group : "core", kind->version);
+    *ret_schema = NULL;
+    for (size_t i = 0; i < world->recording->n; i++)
+        if (!strcmp(world->recording->names[i], name))
+            *ret_schema = world->recording->schemas[i];
     if (!*ret_schema)
-        *ret_schema = world->recording->schemas[0];
+        return EK_WORLD_ABSENT;
     return EK_WORLD_FOUND;
 }
 
