@@ -59,7 +59,7 @@ void ek_cel_deepen(struct ek_cel_node *node, const struct ek_cel_node *child)
 }
 
 /* Lets the parser see the end of the text from now on. */
-static void stop(struct ek_cel_parser *p)
+void ek_cel_stop(struct ek_cel_parser *p)
 {
     p->failed = p->stopped = true;
     p->tok.kind = EK_CEL_TOK_END;
@@ -70,21 +70,6 @@ void ek_cel_next(struct ek_cel_parser *p)
 {
     if (!p->stopped)
         p->tok = ek_cel_lex(&p->lexer);
-}
-
-void ek_cel_unexpected(struct ek_cel_parser *p, const char *expected)
-{
-    const struct ek_cel_token *tok = &p->tok;
-    struct ek_str text = {p->lexer.text + tok->start, tok->end - tok->start};
-
-    if (p->stopped)
-        return;
-    if (tok->kind == EK_CEL_TOK_END)
-        text = EK_STR("<EOF>");
-    ek_cel_issue_add(p->issues, EK_CEL_E_SYNTAX, p->lexer.text, p->lexer.len, tok->position,
-                     "Syntax error: mismatched input '%.*s' expecting %s",
-                     (int)ek_utf8_cut(text, 100), text.p, expected);
-    stop(p);
 }
 
 struct ek_cel_node *ek_cel_complain(struct ek_cel_parser *p, uint32_t position, const char *message)
@@ -101,7 +86,7 @@ void ek_cel_too_deep(struct ek_cel_parser *p, const char *message)
         ek_cel_issue_add(p->issues, EK_CEL_E_LIMIT, p->lexer.text, p->lexer.len, EK_CEL_NOWHERE,
                          "%s: %u", message, EK_CEL_DEPTH_MAX);
     p->limit = true;
-    stop(p);
+    ek_cel_stop(p);
 }
 
 bool ek_cel_expect(struct ek_cel_parser *p, enum ek_cel_token_kind kind)
@@ -112,7 +97,7 @@ bool ek_cel_expect(struct ek_cel_parser *p, enum ek_cel_token_kind kind)
     };
 
     if (p->tok.kind != kind) {
-        ek_cel_unexpected(p, names[kind]);
+        ek_cel_unexpected_token(p, kind, names[kind]);
         return false;
     }
     ek_cel_next(p);

@@ -135,13 +135,19 @@ char *ek_cel_field_name(struct ek_cel_parser *p);
 void ek_cel_next(struct ek_cel_parser *p);
 /* Reads a token of that kind or reports that it is missing. */
 bool ek_cel_expect(struct ek_cel_parser *p, enum ek_cel_token_kind kind);
-/* What an operand may start with, as the reference's parser lists it. */
-#define EK_CEL_OPERANDS                                                                            \
-    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "       \
-    "STRING, BYTES, IDENTIFIER}"
-
-/* Reports the token at hand, unless something was wrong before. */
+/* Whether an operand may begin with such a token. */
+bool ek_cel_starts_operand(enum ek_cel_token_kind kind);
+/* Ends the parsing: nothing more is read. */
+void ek_cel_stop(struct ek_cel_parser *p);
+/* Report the token at hand, unless something was wrong before (parser_report.c): where expected was
+ * wanted, an operand, a field behind the dot at an octet, the end of a part before close or another
+ * part, or a token of that kind, which is called name. */
 void ek_cel_unexpected(struct ek_cel_parser *p, const char *expected);
+void ek_cel_unexpected_operand(struct ek_cel_parser *p);
+void ek_cel_unexpected_field(struct ek_cel_parser *p, uint32_t dot);
+void ek_cel_unexpected_part(struct ek_cel_parser *p, enum ek_cel_token_kind close);
+void ek_cel_unexpected_token(struct ek_cel_parser *p, enum ek_cel_token_kind kind,
+                             const char *name);
 /* Reports something that does not keep the rest from being read; returns a node in its place. */
 struct ek_cel_node *ek_cel_complain(struct ek_cel_parser *p, uint32_t position,
                                     const char *message);

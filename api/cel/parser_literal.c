@@ -174,10 +174,21 @@ static void parse_field(struct ek_cel_parser *p, struct ek_cel_item *item, uint3
     if (p->tok.kind == EK_CEL_TOK_IDENT || p->tok.kind == EK_CEL_TOK_QUOTED_IDENT)
         item->name = ek_cel_field_name(p);
     else
-        ek_cel_unexpected(p, "IDENTIFIER");
+        ek_cel_unexpected(p, "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}");
     item->position = p->tok.position;
     ek_cel_expect(p, EK_CEL_TOK_COLON);
     parse_value(p, item, height);
+}
+
+/* Whether another part follows a comma, which else was the last one that there may be. */
+static bool starts_part(const struct ek_cel_parser *p, bool field)
+{
+    enum ek_cel_token_kind kind = p->tok.kind;
+
+    if (kind == EK_CEL_TOK_QUESTION)
+        return true;
+    return field ? kind == EK_CEL_TOK_IDENT || kind == EK_CEL_TOK_QUOTED_IDENT
+                 : ek_cel_starts_operand(kind);
 }
 
 /*
@@ -188,7 +199,7 @@ static uint32_t parse_parts(struct ek_cel_parser *p, enum ek_cel_token_kind clos
                             void (*parse)(struct ek_cel_parser *p, struct ek_cel_item *item,
                                           uint32_t *height))
 {
-    uint32_t height = 0;
+    uint32_t height = 0, base = p->items_len;
     bool more = true;
 
     ek_cel_next(p);
@@ -200,10 +211,11 @@ static uint32_t parse_parts(struct ek_cel_parser *p, enum ek_cel_token_kind clos
         more = p->tok.kind == EK_CEL_TOK_COMMA;
         if (more)
             ek_cel_next(p);
-        if (more && p->tok.kind == EK_CEL_TOK_COMMA)
-            ek_cel_unexpected(p, EK_CEL_OPERANDS);
+        else if (p->tok.kind != close)
+            ek_cel_unexpected_part(p, close);
+        more = more && starts_part(p, parse == parse_field);
     }
-    if (p->tok.kind == EK_CEL_TOK_COMMA)
+    if (p->items_len == base && p->tok.kind == EK_CEL_TOK_COMMA)
         ek_cel_next(p);
     ek_cel_expect(p, close);
     return height;

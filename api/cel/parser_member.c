@@ -190,7 +190,7 @@ static struct ek_cel_part parse_primary(struct ek_cel_parser *p)
     case EK_CEL_TOK_BYTES:
         return ek_cel_parse_literal(p, p->tok.position, false);
     default:
-        ek_cel_unexpected(p, EK_CEL_OPERANDS);
+        ek_cel_unexpected_operand(p);
         return (struct ek_cel_part){ek_cel_node_new(p, EK_CEL_N_LITERAL, p->tok.position), 0};
     }
 }
@@ -228,7 +228,7 @@ static struct ek_cel_node *select_field(struct ek_cel_parser *p, uint32_t positi
 static struct ek_cel_part parse_select(struct ek_cel_parser *p, struct ek_cel_part operand,
                                        bool *plain)
 {
-    uint32_t position = p->tok.position;
+    uint32_t position = p->tok.position, dot = p->tok.start;
 
     ek_cel_next(p);
     bool optional = p->tok.kind == EK_CEL_TOK_QUESTION;
@@ -238,7 +238,7 @@ static struct ek_cel_part parse_select(struct ek_cel_parser *p, struct ek_cel_pa
     bool is_quoted = tok.kind == EK_CEL_TOK_QUOTED_IDENT;
     *plain = *plain && !optional && !is_quoted;
     if (!is_quoted && tok.kind != EK_CEL_TOK_IDENT) {
-        ek_cel_unexpected(p, "IDENTIFIER");
+        ek_cel_unexpected_field(p, dot);
         return operand;
     }
     const char *field = ek_cel_field_name(p);

@@ -288,8 +288,9 @@ END_TEST
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-#define MISMATCH "Syntax error: mismatched input "
-#define NO_TOKEN "Syntax error: token recognition error at: "
+#define MISMATCH   "Syntax error: mismatched input "
+#define EXTRANEOUS "Syntax error: extraneous input "
+#define NO_TOKEN   "Syntax error: token recognition error at: "
 
 static const struct {
     const char *name, *text;
@@ -301,26 +302,36 @@ static const struct {
     {"operand missing at the end", "1 +", "1:4 " MISMATCH "'<EOF>'", &everything},
     {"operand missing in parentheses", "(1 + )", "1:6 " MISMATCH "')'", &everything},
     {"on the third line", "a\r\n+\r\n)", "3:1 " MISMATCH "')'", &everything},
-    {"two operands", "a b", "1:3 " MISMATCH "'b' expecting <EOF>", &everything},
-    {"open parenthesis", "(a", "1:3 " MISMATCH "'<EOF>' expecting ')'", &everything},
-    {"open list", "[a", "1:3 " MISMATCH "'<EOF>' expecting ']'", &everything},
-    {"two commas", "[a,,]", "1:4 " MISMATCH "','", &everything},
-    {"comma before an element", "[,a]", "1:3 " MISMATCH "'a' expecting ']'", &everything},
+    {"two operands", "a b", "1:3 " EXTRANEOUS "'b' expecting <EOF>", &everything},
+    {"three operands", "a b c", "1:3 " MISMATCH "'b' expecting <EOF>", &everything},
+    {"two operators", "1 ++ 2", "1:4 " EXTRANEOUS "'+' expecting {'['", &everything},
+    {"open parenthesis", "(a", "1:3 Syntax error: missing ')' at '<EOF>'", &everything},
+    {"open parentheses", "((a", "1:4 " MISMATCH "'<EOF>' expecting ')'", &everything},
+    {"open index", "a[0", "1:4 Syntax error: missing ']' at '<EOF>'", &everything},
+    {"open list", "[a", "1:3 " MISMATCH "'<EOF>' expecting {']', ','}", &everything},
+    {"list without a comma", "[a b]", "1:4 " EXTRANEOUS "'b' expecting {']', ','}", &everything},
+    {"open struct", "A{", "1:3 " MISMATCH "'<EOF>' expecting {'}', ',', '?', IDENTIFIER",
+     &everything},
+    {"open map", "{1: 2", "1:6 " MISMATCH "'<EOF>' expecting {'}', ','}", &everything},
+    {"field without a colon", "A{a 1}", "1:5 Syntax error: missing ':' at '1'", &everything},
+    {"two commas", "[a,,]", "1:4 " EXTRANEOUS "',' expecting ']'", &everything},
+    {"comma before an element", "[,a]", "1:3 " EXTRANEOUS "'a' expecting ']'", &everything},
     {"comma after arguments", "f(a,)", "1:5 " MISMATCH "')'", &everything},
     {"map without a value", "{a}", "1:3 " MISMATCH "'}' expecting ':'", &everything},
     {"ternary in a ternary", "a ? b ? c : d : e", "1:7 " MISMATCH "'?' expecting ':'", &everything},
     {"ternary without an end", "a ? b", "1:6 " MISMATCH "'<EOF>' expecting ':'", &everything},
-    {"select of a keyword", "a.true", "1:3 " MISMATCH "'true' expecting IDENTIFIER", &everything},
-    {"two dots", "a..b", "1:3 " MISMATCH "'.' expecting IDENTIFIER", &everything},
-    {"not a minus", "-!a", "1:2 " MISMATCH "'!'", &everything},
+    {"select of a keyword", "a.true", "1:3 Syntax error: no viable alternative at input '.true'",
+     &everything},
+    {"two dots", "a..b", "1:3 Syntax error: no viable alternative at input '..'", &everything},
+    {"not a minus", "-!a", "1:2 " EXTRANEOUS "'!'", &everything},
     {"a minus after not", "!-a", "1:3 " MISMATCH "'a' expecting a number", &everything},
     {"struct of a call", "f(){}", "1:4 " MISMATCH "'{' expecting <EOF>", &everything},
     {"struct of parentheses", "(a){}", "1:4 " MISMATCH "'{'", &everything},
     {"optional call", "a.?b()", "1:5 " MISMATCH "'('", &everything},
     {"quoted name alone", "`a`", "1:1 " MISMATCH "'`a`'", &everything},
-    {"optional argument", "f(?a)", "1:3 " MISMATCH "'?'", &everything},
-    {"hexadecimal without digits", "0x", "1:2 " MISMATCH "'x'", &everything},
-    {"name after a number", "1.5u", "1:4 " MISMATCH "'u'", &everything},
+    {"optional argument", "f(?a)", "1:3 " EXTRANEOUS "'?'", &everything},
+    {"hexadecimal without digits", "0x", "1:2 " EXTRANEOUS "'x'", &everything},
+    {"name after a number", "1.5u", "1:4 " EXTRANEOUS "'u'", &everything},
     {"one equals sign", "a = b", "1:3 " NO_TOKEN "'= '", &everything},
     {"one ampersand", "a & b", "1:3 " NO_TOKEN "'& '", &everything},
     {"not a character of the language", "a # b", "1:3 " NO_TOKEN "'#'", &everything},
@@ -335,7 +346,7 @@ static const struct {
     {"short escape", "'\\x4'", "1:1 " NO_TOKEN "''\\x4''", &everything},
     {"octal escape too large", "'\\400'", "1:1 " NO_TOKEN "''\\4'", &everything},
     {"unknown escape in triple quotes", "'''\\q'''", "1:3 " NO_TOKEN "''\\q'", &everything},
-    {"open triple quotes", "'''a'", "1:3 " MISMATCH "''a''", &everything},
+    {"open triple quotes", "'''a'", "1:3 " EXTRANEOUS "''a''", &everything},
     {"four quotes at the end", "'''a''''", "1:8 " NO_TOKEN "'''", &everything},
     {"empty quoted name", "a.``", "1:3 " NO_TOKEN "'``'", &everything},
     {"int too large", "9223372036854775808", "1:1 invalid int literal", &everything},
