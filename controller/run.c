@@ -519,9 +519,10 @@ static int run_run(void *unused, int argc, char **argv)
 const struct ek_command ek_run_command = {
     .name = "run",
     .usage = "",
-    .summary = "Run the controller that keeps the ControlPlane object true",
+    .summary = "Run the controller: watch version skew, enforce mutating policies",
     .text = "Watches the control plane and publishes what it finds as the status of the "
-            "ControlPlane named \"cluster\", as Events and as metrics.\n\n"
+            "ControlPlane named \"cluster\", as Events and as metrics. In a cluster it also "
+            "serves mutating admission policies by webhook.\n\n"
             "Exit codes: 0 after a clean stop (SIGTERM or SIGINT), 1 after an error or when the "
             "leader election was lost. A second signal ends the process at once.",
     .groups = ek_run_flag_groups,
