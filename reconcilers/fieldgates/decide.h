@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the gates of a kind make of one write: drop, freeze, warn, or deny.
+ *
+ * The trie of gated paths is walked from the root. A closed gate's path gets its old value back, or
+ * none when there was none, and nothing below it is looked at; below an open gate the walk goes on.
+ * Frozen means neither changed nor removed; what is persisted is never lost; what an open gate's
+ * path holds is never touched. The answer depends on gates, new and old object only, since API
+ * servers ask more than once for one request.
+ *
+ * Model: the outcome is a JSON Patch that fits the object of the request (RFC 6902, minimal), or
+ * none; and warnings, one per shallowest path. Applying the decision to its own result changes
+ * nothing. Where the KEP says nothing, rows 1', 3', 5', 7' and 7'' of the sheet decide.
+ *
+ * Pure; any thread, with its own arena and document.
+ * Source: KEP-2608, "Implementation"; fieldgates sheet, sections 3, 5, 7, 8.
+ */
+#ifndef RECONCILERS_FIELDGATES_DECIDE_H
+#define RECONCILERS_FIELDGATES_DECIDE_H
+
+#include "api/admission.h"
+#include "reconcilers/fieldgates/gates.h"
+
+/* Of the server: more or longer ones vanish there (fieldgates sheet, section 8). */
+#define EK_GATES_WARNINGS_MAX     20  /* then one more, "and N more ..." */
+#define EK_GATES_WARNING_TEXT_MAX 120 /* characters of our own; an author's text may have more */
+
+/* What /scale answers for "not persisted", autoscaling/v1. */
+#define EK_GATES_SCALE_ABSENT INT32_MIN
+
+/* What of the CRD decides besides the gates. */
+struct ek_gates_shape {
+    bool has_status;                      /* subresource status: its side is written apart */
+    const struct ek_field_path *replicas; /* specReplicasPath of /scale; NULL without */
+};
+
+/* One path at which a write was not carried out, or a deprecated field was used. */
+struct ek_gates_hit {
+    const struct ek_gate *gate;
+    const struct ek_field_path *path;
+    bool deprecated; /* used, and stored; otherwise suppressed (or the reason of the denial) */
+};
+
+struct ek_gates_outcome {
+    bool allowed;
+    int code;           /* of a denial: 422, or 403 with Reject */
+    const char *reason; /* "Invalid", "Forbidden" */
+    const char *message;
+    yyjson_mut_val *patch; /* array of operations, a value of doc; NULL when nothing is to change */
+    const char *const *warnings;
+    size_t n_warnings;
+    const struct ek_gates_hit *hits; /* for counts: all of them, also those without a warning */
+    size_t n_hits;
+};
+
+/*
+ * Decides request (CREATE or UPDATE; other operations are allowed as they are). Its object is the
+ * custom resource in the storage version, or with subresource "scale" an autoscaling/v1 Scale.
+ * subresource "status" looks at .status alone, and "" leaves .status alone when shape has_status.
+ * The patch is of doc, the rest lives in arena or is borrowed from gates. Returns 0; EK_E_LIMIT or
+ * EK_E_NOMEM when there is no outcome.
+ */
+int ek_gates_decide(const struct ek_gates *gates, const struct ek_gates_shape *shape,
+                    const struct ek_admission_request *request, struct ek_arena *arena,
+                    yyjson_mut_doc *doc, struct ek_gates_outcome *ret_outcome, struct ek_err *err);
+
+/*
+ * The backstop: request, whose object is the final one, must be what the decision would leave as it
+ * is (suppression being over, nothing may be left to suppress). Allowed, or denied naming the path:
+ * a later mutator has put the field back.
+ */
+int ek_gates_verify(const struct ek_gates *gates, const struct ek_gates_shape *shape,
+                    const struct ek_admission_request *request, struct ek_arena *arena,
+                    struct ek_gates_outcome *ret_outcome, struct ek_err *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The feature gates of one kind of custom resource, read from a CustomFeatureGates object and
+ * compiled: stages, effective states, paths, and a trie of the paths.
+ *
+ * A definition that is wrong is still read: problems says what is wrong, and only what is right
+ * takes part in decisions (a gate whose paths cannot be read has none). Whether the paths fit the
+ * CRD is not known here: see resolve.h, whose findings a caller passes on as `refused`.
+ *
+ * Gates are immutable, refcounted and may be shared between threads.
+ * Source: KEP-2608, "API Changes"; fieldgates sheet, sections 1, 2 and 12.
+ */
+#ifndef RECONCILERS_FIELDGATES_GATES_H
+#define RECONCILERS_FIELDGATES_GATES_H
+
+#include "api/fielderr.h"
+#include "api/obj.h"
+#include "reconcilers/fieldgates/path.h"
+
+#define EK_GATES_MAX        64  /* gates of one definition */
+#define EK_GATE_PATHS_MAX   32  /* paths of one gate */
+#define EK_GATE_WARNING_MAX 256 /* characters of fieldDeprecationWarning, as of a CRD version's */
+
+/* The annotation on a CRD that is imported once, as JSON or YAML of a spec. */
+#define EK_GATES_ANNOTATION "evenkeel.dev/custom-feature-gates"
+
+enum ek_gate_stage {
+    EK_GATE_ALPHA,
+    EK_GATE_BETA,
+    EK_GATE_STABLE,
+    EK_GATE_DEPRECATED,
+    EK_GATE_STAGE_UNKNOWN, /* missing or misspelt: off, by rule 6 */
+};
+
+enum ek_gate_setting { EK_GATE_UNSET, EK_GATE_FALSE, EK_GATE_TRUE };
+
+/* Numbered as in the KEP, whose list has no 5. */
+enum ek_gate_rule {
+    EK_GATE_RULE_STABLE = 1,
+    EK_GATE_RULE_ENABLED = 2,
+    EK_GATE_RULE_DEFAULT = 3,
+    EK_GATE_RULE_BETA = 4,
+    EK_GATE_RULE_OFF = 6,
+};
+
+/* What becomes of a write that a closed gate does not allow: CustomFeatureGates' onDisabled. */
+enum ek_gates_on_disabled {
+    EK_GATES_SUPPRESS, /* the KEP: dropped or frozen, with a warning */
+    EK_GATES_REJECT,   /* the request is denied */
+};
+
+struct ek_gate {
+    const char *name;
+    enum ek_gate_stage stage;
+    enum ek_gate_setting enabled, initial; /* spec's enabled and default */
+    bool on;                               /* effective */
+    enum ek_gate_rule rule;                /* that decided it */
+    bool ignored_enabled;                  /* stable, and enabled says false */
+    bool ignore_failures;                  /* failurePolicy: Ignore */
+    const char *warning;                   /* fieldDeprecationWarning; NULL when not given */
+    const struct ek_field_path *paths;     /* canonical, each once */
+    size_t n_paths;
+};
+
+/* A node of the trie: a name below its parent. */
+struct ek_gate_node {
+    struct ek_str name;                  /* "" for the root */
+    const struct ek_gate *gate;          /* that gates this very path; NULL for none */
+    const struct ek_field_path *path;    /* of it; NULL with gate */
+    const struct ek_gate_node *children; /* in the order of their names */
+    size_t n_children;
+};
+
+struct ek_gates {
+    const char *name; /* of the object, which is that of the CRD: "crontabs.stable.example.com" */
+    int64_t generation;
+    const char *component; /* "" when not given */
+    enum ek_gates_on_disabled on_disabled;
+    const struct ek_gate *gates; /* in the order of the definition */
+    size_t n_gates;
+    const struct ek_gate_node *root;
+    /* What admission refuses (V1-V12), in the order of the fields, as apimachinery words it. */
+    const char *const *problems;
+    size_t n_problems;
+};
+
+/* What state the values give: rules 1, 2, 3, 4, 6; total, also for what validation refuses. */
+bool ek_gate_is_on(enum ek_gate_stage stage, enum ek_gate_setting enabled,
+                   enum ek_gate_setting initial, enum ek_gate_rule *ret_rule);
+
+/*
+ * Reads obj, a CustomFeatureGates. refused (n names of gates, may be NULL) are left out of the
+ * trie: their paths are open. Never fails, short of memory. One reference for the caller.
+ */
+const struct ek_gates *ek_gates_new(yyjson_val *obj, const char *const *refused, size_t n);
+const struct ek_gates *ek_gates_ref(const struct ek_gates *gates);
+void ek_gates_unref(const struct ek_gates *gates); /* NULL is fine */
+
+/* The gate of a name, NULL for none. */
+const struct ek_gate *ek_gates_find(const struct ek_gates *gates, const char *name);
+
+/* "alpha", ...; "" for unknown. */
+const char *ek_gate_stage_name(enum ek_gate_stage stage);
+
+/* The rule in words: "stable is always on", "enabled: true", "default: false", ... Constant for
+ * each pair. */
+const char *ek_gate_rule_text(enum ek_gate_rule rule, bool on);
+
+EK_CLEANUP_PTR(ek_gates, ek_gates_unref)
+
+#endif
