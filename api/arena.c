@@ -10,7 +10,10 @@
 
 #include "api/mem.h"
 
-#define BLOCK_SIZE ((size_t)64 * 1024)
+/* The first block is small, because there are many small arenas that live long (one per compiled
+ * policy); each further one is twice as large, up to the maximum. */
+#define BLOCK_MIN ((size_t)1024)
+#define BLOCK_MAX ((size_t)64 * 1024)
 
 struct block {
     struct block *next;
@@ -57,9 +60,13 @@ static void add_block(struct ek_arena *arena, struct block *b, size_t size)
     arena->blocks = b;
 }
 
-static size_t block_size(size_t size)
+/* Of a new block that is to hold size. */
+static size_t block_size(const struct ek_arena *arena, size_t size)
 {
-    return size > BLOCK_SIZE ? size : BLOCK_SIZE;
+    size_t usual = arena->blocks ? arena->blocks->size * 2 : BLOCK_MIN;
+
+    usual = usual < BLOCK_MAX ? usual : BLOCK_MAX;
+    return size > usual ? size : usual;
 }
 
 static void *take(struct ek_arena *arena, size_t size)
@@ -84,8 +91,10 @@ void *ek_arena_alloc(struct ek_arena *arena, size_t size)
         fputs("evenkeel: arena used far beyond its limit\n", stderr);
         abort();
     }
-    if (!fits(arena, size))
-        add_block(arena, ek_xalloc(sizeof(struct block) + block_size(size)), block_size(size));
+    if (!fits(arena, size)) {
+        size_t block = block_size(arena, size);
+        add_block(arena, ek_xalloc(sizeof(struct block) + block), block);
+    }
     return memset(take(arena, size), 0, size);
 }
 
@@ -95,10 +104,11 @@ void *ek_arena_try(struct ek_arena *arena, size_t size)
         return NULL;
     size = rounded(size);
     if (!fits(arena, size)) {
-        struct block *b = ek_realloc(NULL, sizeof *b + block_size(size));
+        size_t block = block_size(arena, size);
+        struct block *b = ek_realloc(NULL, sizeof *b + block);
         if (!b)
             return NULL;
-        add_block(arena, b, block_size(size));
+        add_block(arena, b, block);
     }
     return take(arena, size);
 }
