@@ -11,7 +11,8 @@
  *
  * One more entry of the mutating configuration is the canary: it matches only our own dry-run
  * creates of CustomFeatureGates, and its path has the hash of the registration, so that its answer
- * proves which registration an API server has, and that it reaches us.
+ * proves which registration an API server has, and that it reaches us. It fails rather than being
+ * ignored, so that what keeps an API server from reaching us is told in its own words.
  *
  * Pure. Source: fieldgates sheet, sections 5, 7 and 10; admissionregistration.k8s.io/v1.
  */
@@ -50,19 +51,36 @@ struct ek_gates_registration_options {
     const char *own_namespace;     /* never called for */
     const char *own_namespace_uid; /* the configurations belong to the namespace */
     bool with_kube_system;
-    int timeout_s; /* 0: 5 */
+    bool with_definitions; /* CustomFeatureGates are served, and are to be validated by us */
+    int timeout_s;         /* 0: 5 */
 };
 
 /*
- * The two configurations as contents for server-side apply, values of doc. Without gates that need
- * us webhooks is empty. *ret_hash (in doc) is the canary's; "" when there is none.
+ * The two configurations as contents for server-side apply, values of doc. Entries are in the order
+ * given. Without gates that need us the mutating one has no webhooks, and the validating one at
+ * most that of definitions. *ret_hash (in doc) is the canary's; "" when there is none. What is
+ * beyond EK_GATES_REGISTERED_MAX, or beyond what fits into one object of the cluster, is left out:
+ * see ek_gates_registration_digest. evenkeel.dev's own kinds never need us.
  */
 void ek_gates_registration_write(const struct ek_gates_registered *registered, size_t n,
                                  const struct ek_gates_registration_options *options,
                                  yyjson_mut_doc *doc, yyjson_mut_val **ret_mutating,
                                  yyjson_mut_val **ret_validating, const char **ret_hash);
 
-/* How the canary's answer is told from anything else: the text that the denial holds. */
+/* Whether any write of the kind is to be sent to us: a gate is closed, or deprecated and in use. */
+bool ek_gates_need_registration(const struct ek_gates_registered *registered);
+
+/* What the two contents say for one CRD, as a number that changes with it; the CA bundle does not
+ * count. 0: it is not registered. */
+uint64_t ek_gates_registration_digest(yyjson_mut_val *mutating, yyjson_mut_val *validating,
+                                      const char *crd);
+
+/* True when live, the configuration in the cluster (NULL: none), says what content does, in
+ * whatever order. */
+bool ek_gates_registration_is_current(yyjson_mut_val *content, yyjson_val *live);
+
+/* How the canary's answer is told from anything else: the text that the denial holds, before the
+ * hash. */
 #define EK_GATES_CANARY_TEXT "evenkeel canary "
 
 #endif

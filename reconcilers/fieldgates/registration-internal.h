@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of registration.h; not for others. */
+#ifndef RECONCILERS_FIELDGATES_REGISTRATION_INTERNAL_H
+#define RECONCILERS_FIELDGATES_REGISTRATION_INTERNAL_H
+
+#include "api/buf.h"
+#include "reconcilers/fieldgates/registration.h"
+
+#define EK_GATES_CONDITION_MAX 16000 /* octets; the server takes 100,000 */
+
+/* What of a kind's gates one webhook is for. */
+struct ek_gates_share {
+    const struct ek_gates_registered *of;
+    bool ignore_failures; /* those gates with failurePolicy Ignore, or else the others */
+    bool backstop;        /* closed gates alone: deprecation is told once */
+};
+
+/* What of the resource it has to see. */
+struct ek_gates_parts {
+    bool main, status, scale;
+};
+
+struct ek_gates_parts ek_gates_share_parts(const struct ek_gates_share *share);
+
+/*
+ * Appends a CEL expression that is true when the webhook is needed: a path of the share differs
+ * between object and oldObject. It never fails, whatever the objects hold. Paths that are too many
+ * to be written out are cut to their first names: true more often.
+ */
+void ek_gates_share_condition(const struct ek_gates_share *share, struct ek_buf *out);
+
+#endif
