@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/fieldgates/status.h"
+
+#include <string.h>
+
+#include "api/cond.h"
+#include "api/mem.h"
+#include "api/obj.h"
+#include "api/quote.h"
+
+#define TEXT_MAX     1024
+#define SERVED_MAX   32
+#define PROBLEMS_MAX 32
+#define NOTES_MAX    32
+
+/* A status while it is written. */
+struct out {
+    const struct ek_gates_facts *facts;
+    struct ek_arena *arena;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *status, *omitted;
+};
+
+/* ---- Facts in numbers ---- */
+
+static bool is_refused(const struct ek_gates_facts *f, const struct ek_gate *gate)
+{
+    for (size_t i = 0; f->resolution && i < f->resolution->n_refused; i++)
+        if (!strcmp(f->resolution->refused[i], gate->name))
+            return true;
+    return false;
+}
+
+/* Whether writes have to be looked at for its sake. */
+static bool has_work(const struct ek_gates_facts *f, const struct ek_gate *gate)
+{
+    return gate->n_paths && (!gate->on || gate->stage == EK_GATE_DEPRECATED) &&
+           !is_refused(f, gate);
+}
+
+enum resolved { RESOLVED, UNRESOLVED, UNKNOWN };
+
+static enum resolved resolved_by(enum ek_gate_finding_kind kind)
+{
+    switch (kind) {
+    case EK_GATE_PATH_UNRESOLVED:
+    case EK_GATE_PATH_KEY:
+    case EK_GATE_PATH_IN_LIST:
+        return UNRESOLVED;
+    case EK_GATE_PATH_UNVERIFIED:
+        return UNKNOWN;
+    default:
+        return RESOLVED;
+    }
+}
+
+static enum resolved path_resolved(const struct ek_gates_facts *f, const struct ek_field_path *path)
+{
+    if (!f->resolution)
+        return UNKNOWN;
+    for (size_t i = 0; i < f->resolution->n_findings; i++) {
+        const struct ek_gate_finding *finding = &f->resolution->findings[i];
+        enum resolved r = resolved_by(finding->kind);
+        if (r != RESOLVED && !strcmp(finding->path->text, path->text))
+            return r;
+    }
+    return RESOLVED;
+}
+
+static struct ek_gate_count count_of(const struct ek_gates_facts *f, const char *gate)
+{
+    for (size_t i = 0; i < f->n_counts; i++)
+        if (!strcmp(f->counts[i].gate, gate))
+            return f->counts[i];
+    return (struct ek_gate_count){0};
+}
+
+/* The first finding that is such, and how many are. */
+static const struct ek_gate_finding *find_such(const struct ek_gates_facts *f, bool refused,
+                                               enum resolved resolved, size_t *ret_n)
+{
+    const struct ek_gate_finding *first = NULL;
+
+    *ret_n = 0;
+    for (size_t i = 0; f->resolution && i < f->resolution->n_findings; i++) {
+        const struct ek_gate_finding *finding = &f->resolution->findings[i];
+        if (refused ? !finding->refused : resolved_by(finding->kind) != resolved)
+            continue;
+        first = first ? first : finding;
+        (*ret_n)++;
+    }
+    return first;
+}
+
+/* ---- Conditions ---- */
+
+enum { ACCEPTED, CRD_FOUND, PATHS_RESOLVED, ENFORCED, CONDITIONS };
+
+static const char *and_more(const struct out *o, const char *text, size_t n)
+{
+    return n > 1 ? ek_arena_printf(o->arena, "%s (and %zu more)", text, n - 1) : text;
+}
+
+static const char *finding_text(const struct out *o, const struct ek_gate_finding *finding,
+                                size_t n)
+{
+    return and_more(
+        o, ek_arena_printf(o->arena, "gate %s: %s", finding->gate->name, finding->message), n);
+}
+
+static const struct ek_gate *ignored_enabled(const struct ek_gates *gates)
+{
+    for (size_t i = 0; i < gates->n_gates; i++)
+        if (gates->gates[i].ignored_enabled)
+            return &gates->gates[i];
+    return NULL;
+}
+
+static const char *ignored_text(const struct out *o, const struct ek_gate *gate)
+{
+    return ek_arena_printf(o->arena,
+                           "gate %s: enabled: false is ignored, for what is stable is always on",
+                           gate->name);
+}
+
+static struct ek_cond accepted(const struct out *o)
+{
+    const struct ek_gates_facts *f = o->facts;
+    const struct ek_gate *ignored = ignored_enabled(f->gates);
+
+    if (f->gates->n_problems)
+        return (struct ek_cond){"Accepted", EK_COND_FALSE, "Invalid",
+                                and_more(o, f->gates->problems[0], f->gates->n_problems)};
+    if (f->import_message)
+        return (struct ek_cond){"Accepted", EK_COND_TRUE, "AnnotationIgnored", f->import_message};
+    if (ignored)
+        return (struct ek_cond){"Accepted", EK_COND_TRUE, "EnabledIgnored",
+                                ignored_text(o, ignored)};
+    return (struct ek_cond){"Accepted", EK_COND_TRUE, "Accepted", "the definition is valid"};
+}
+
+static struct ek_cond crd_found(const struct out *o)
+{
+    const struct ek_gates_facts *f = o->facts;
+
+    if (!f->resolution)
+        return (struct ek_cond){
+            "CRDFound", EK_COND_FALSE, "NotFound",
+            ek_arena_printf(o->arena, "there is no CustomResourceDefinition %s; gates wait for it",
+                            f->gates->name)};
+    if (!f->resolution->crd.established)
+        return (struct ek_cond){"CRDFound", EK_COND_FALSE, "NotEstablished",
+                                "the CustomResourceDefinition is not established: its conditions "
+                                "say why"};
+    return (struct ek_cond){
+        "CRDFound", EK_COND_TRUE, "Found",
+        ek_arena_printf(o->arena, "it stores version %s", f->resolution->crd.storage)};
+}
+
+static struct ek_cond paths_resolved(const struct out *o)
+{
+    const struct ek_gates_facts *f = o->facts;
+    const struct ek_gate_finding *first;
+    size_t n;
+
+    if (!f->resolution)
+        return (struct ek_cond){"PathsResolved", EK_COND_UNKNOWN, "NotFound",
+                                "there is no schema to look them up in"};
+    first = find_such(f, false, UNRESOLVED, &n);
+    if (first)
+        return (struct ek_cond){"PathsResolved", EK_COND_FALSE, ek_gate_finding_name(first->kind),
+                                finding_text(o, first, n)};
+    first = find_such(f, false, UNKNOWN, &n);
+    if (first)
+        return (struct ek_cond){"PathsResolved", EK_COND_TRUE, "Unverified",
+                                finding_text(o, first, n)};
+    return (struct ek_cond){"PathsResolved", EK_COND_TRUE, "Resolved",
+                            ek_arena_printf(o->arena, "all paths are fields of version %s",
+                                            f->resolution->crd.storage)};
+}
+
+static struct ek_cond enforced_by_canary(const struct out *o)
+{
+    static const struct {
+        enum ek_cond_status status;
+        const char *reason, *message;
+    } says[] = {
+        [EK_CANARY_PENDING] = {EK_COND_UNKNOWN, "CanaryPending",
+                               "it is not shown yet that the API servers ask Evenkeel"},
+        [EK_CANARY_ANSWERED] = {EK_COND_TRUE, "Enforced", "the API servers ask Evenkeel"},
+        [EK_CANARY_FAILED] = {EK_COND_FALSE, "CanaryFailed",
+                              "an API server does not reach Evenkeel"},
+    };
+    const struct ek_gates_facts *f = o->facts;
+
+    return (struct ek_cond){"Enforced", says[f->canary].status, says[f->canary].reason,
+                            f->canary_message ? f->canary_message : says[f->canary].message};
+}
+
+/* The summary: what stands in the way, the most basic first. */
+static struct ek_cond enforced(const struct out *o, const struct ek_cond *all)
+{
+    const struct ek_gates_facts *f = o->facts;
+    size_t n, work = 0;
+
+    if (all[ACCEPTED].status != EK_COND_TRUE)
+        return (struct ek_cond){"Enforced", EK_COND_FALSE, "Invalid", all[ACCEPTED].message};
+    if (all[CRD_FOUND].status != EK_COND_TRUE)
+        return (struct ek_cond){"Enforced", EK_COND_FALSE,
+                                f->resolution ? "CRDNotEstablished" : "CRDNotFound",
+                                all[CRD_FOUND].message};
+    const struct ek_gate_finding *first = find_such(f, true, RESOLVED, &n);
+    if (first)
+        return (struct ek_cond){"Enforced", EK_COND_FALSE, "Refused", finding_text(o, first, n)};
+    for (size_t i = 0; i < f->gates->n_gates; i++)
+        work += has_work(f, &f->gates->gates[i]);
+    if (!work)
+        return (struct ek_cond){"Enforced", EK_COND_TRUE, "NothingToDo",
+                                "no gate is off or deprecated"};
+    if (!f->serving)
+        return (struct ek_cond){"Enforced", EK_COND_FALSE, "NotServing",
+                                "Evenkeel does not take requests: see --webhook-bind-address"};
+    if (!f->registered)
+        return (struct ek_cond){"Enforced", EK_COND_FALSE, "NotRegistered",
+                                f->registration_message ? f->registration_message
+                                                        : "the API servers are not told yet"};
+    return enforced_by_canary(o);
+}
+
+static void put_conditions(const struct out *o, yyjson_val *old_status, int64_t now_ms)
+{
+    struct ek_cond want[CONDITIONS];
+
+    want[ACCEPTED] = accepted(o);
+    want[CRD_FOUND] = crd_found(o);
+    want[PATHS_RESOLVED] = paths_resolved(o);
+    want[ENFORCED] = enforced(o, want);
+    yyjson_mut_val *list = ek_conds_merge(o->doc, yyjson_obj_get(old_status, "conditions"), want,
+                                          CONDITIONS, o->facts->gates->generation, now_ms);
+    if (list)
+        yyjson_mut_obj_add_val(o->doc, o->status, "conditions", list);
+}
+
+/* ---- Lists ---- */
+
+static void put_text(const struct out *o, yyjson_mut_val *object, const char *key, const char *s)
+{
+    struct ek_str all = ek_str_from(s ? s : "");
+
+    if (all.len)
+        yyjson_mut_obj_add_strncpy(o->doc, object, key, all.p, ek_utf8_cut(all, TEXT_MAX));
+}
+
+static void put_texts(const struct out *o, yyjson_mut_val *object, const char *key,
+                      const char *const *list, size_t n, size_t max)
+{
+    if (n == 0)
+        return;
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(o->doc, object, key);
+    for (size_t i = 0; i < n && i < max; i++) {
+        struct ek_str s = ek_str_from(list[i]);
+        yyjson_mut_arr_add_strncpy(o->doc, array, s.p, ek_utf8_cut(s, TEXT_MAX));
+    }
+    if (n > max)
+        yyjson_mut_obj_add_uint(o->doc, o->omitted, key, n - max);
+}
+
+static void put_crd(const struct out *o)
+{
+    const struct ek_gates_resolution *r = o->facts->resolution;
+
+    if (!r)
+        return;
+    yyjson_mut_val *v = yyjson_mut_obj_add_obj(o->doc, o->status, "crd");
+    put_text(o, v, "kind", r->crd.kind);
+    put_text(o, v, "storageVersion", r->crd.storage);
+    put_texts(o, v, "servedVersions", r->crd.served, r->crd.n_served, SERVED_MAX);
+    yyjson_mut_obj_add_str(o->doc, v, "conversion", r->crd.converts ? "Webhook" : "None");
+}
+
+static void put_paths(const struct out *o, yyjson_mut_val *v, const struct ek_gate *gate)
+{
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(o->doc, v, "paths");
+
+    for (size_t i = 0; i < gate->n_paths && i < EK_GATE_PATHS_MAX; i++) {
+        yyjson_mut_val *path = yyjson_mut_arr_add_obj(o->doc, array);
+        enum resolved resolved = path_resolved(o->facts, &gate->paths[i]);
+        yyjson_mut_obj_add_strcpy(o->doc, path, "path", gate->paths[i].text);
+        if (resolved != UNKNOWN)
+            yyjson_mut_obj_add_bool(o->doc, path, "resolved", resolved == RESOLVED);
+    }
+}
+
+static void put_gate(const struct out *o, yyjson_mut_val *array, const struct ek_gate *gate)
+{
+    yyjson_mut_val *v = yyjson_mut_arr_add_obj(o->doc, array);
+    struct ek_gate_count count = count_of(o->facts, gate->name);
+
+    yyjson_mut_obj_add_strcpy(o->doc, v, "name", gate->name);
+    put_text(o, v, "preRelease", ek_gate_stage_name(gate->stage));
+    yyjson_mut_obj_add_str(o->doc, v, "state", gate->on ? "On" : "Off");
+    yyjson_mut_obj_add_int(o->doc, v, "rule", (int)gate->rule);
+    put_text(o, v, "reason", ek_gate_rule_text(gate->rule, gate->on));
+    if (is_refused(o->facts, gate))
+        yyjson_mut_obj_add_bool(o->doc, v, "refused", true);
+    put_paths(o, v, gate);
+    if (o->facts->n_counts) {
+        yyjson_mut_obj_add_uint(o->doc, v, "suppressed", count.suppressed);
+        yyjson_mut_obj_add_uint(o->doc, v, "deprecatedUses", count.deprecated_uses);
+    }
+}
+
+/* A list-type=map has each name once; of gates with one name the first counts. */
+static void put_gates(const struct out *o)
+{
+    const struct ek_gates *gates = o->facts->gates;
+
+    if (!gates->n_gates)
+        return;
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(o->doc, o->status, "gates");
+    for (size_t i = 0; i < gates->n_gates && yyjson_mut_arr_size(array) < EK_GATES_MAX; i++)
+        if (ek_gates_find(gates, gates->gates[i].name) == &gates->gates[i])
+            put_gate(o, array, &gates->gates[i]);
+}
+
+static void put_finding(const struct out *o, yyjson_mut_val *array,
+                        const struct ek_gate_finding *finding)
+{
+    yyjson_mut_val *v = yyjson_mut_arr_add_obj(o->doc, array);
+
+    yyjson_mut_obj_add_strcpy(o->doc, v, "gate", finding->gate->name);
+    yyjson_mut_obj_add_strcpy(o->doc, v, "path", finding->path->text);
+    yyjson_mut_obj_add_str(o->doc, v, "type", ek_gate_finding_name(finding->kind));
+    put_text(o, v, "version", finding->version);
+    if (finding->refused)
+        yyjson_mut_obj_add_bool(o->doc, v, "refused", true);
+    put_text(o, v, "message", finding->message);
+}
+
+static void put_findings(const struct out *o)
+{
+    const struct ek_gates_resolution *r = o->facts->resolution;
+
+    if (!r || !r->n_findings)
+        return;
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(o->doc, o->status, "findings");
+    for (size_t i = 0; i < r->n_findings && i < EK_GATES_STATUS_FINDINGS_MAX; i++)
+        put_finding(o, array, &r->findings[i]);
+    if (r->n_findings > EK_GATES_STATUS_FINDINGS_MAX)
+        yyjson_mut_obj_add_uint(o->doc, o->omitted, "findings",
+                                r->n_findings - EK_GATES_STATUS_FINDINGS_MAX);
+}
+
+static void put_notes(const struct out *o)
+{
+    const struct ek_gates *gates = o->facts->gates;
+    const char **list = ek_arena_alloc(o->arena, (gates->n_gates + 2) * sizeof *list);
+    size_t n = 0;
+
+    if (o->facts->import_message)
+        list[n++] = o->facts->import_message;
+    for (size_t i = 0; i < gates->n_gates; i++)
+        if (gates->gates[i].ignored_enabled)
+            list[n++] = ignored_text(o, &gates->gates[i]);
+    put_texts(o, o->status, "notes", list, n, NOTES_MAX);
+}
+
+/* ---- The whole ---- */
+
+static void put_summary(const struct out *o)
+{
+    const struct ek_gates_facts *f = o->facts;
+    yyjson_mut_val *v = yyjson_mut_obj_add_obj(o->doc, o->status, "summary");
+    uint64_t suppressed = 0, deprecated_uses = 0;
+    size_t on = 0, paths = 0, unresolved = 0;
+
+    for (size_t i = 0; i < f->gates->n_gates; i++) {
+        const struct ek_gate *gate = &f->gates->gates[i];
+        on += gate->on;
+        paths += gate->n_paths;
+        for (size_t j = 0; j < gate->n_paths; j++)
+            unresolved += path_resolved(f, &gate->paths[j]) == UNRESOLVED;
+    }
+    for (size_t i = 0; i < f->n_counts; i++) {
+        suppressed += f->counts[i].suppressed;
+        deprecated_uses += f->counts[i].deprecated_uses;
+    }
+    yyjson_mut_obj_add_uint(o->doc, v, "gates", f->gates->n_gates);
+    yyjson_mut_obj_add_uint(o->doc, v, "on", on);
+    yyjson_mut_obj_add_uint(o->doc, v, "paths", paths);
+    if (f->resolution) {
+        yyjson_mut_obj_add_uint(o->doc, v, "unresolved", unresolved);
+        yyjson_mut_obj_add_uint(o->doc, v, "refused", f->resolution->n_refused);
+        yyjson_mut_obj_add_uint(o->doc, v, "findings", f->resolution->n_findings);
+    }
+    yyjson_mut_obj_add_uint(o->doc, v, "suppressed", suppressed);
+    yyjson_mut_obj_add_uint(o->doc, v, "deprecatedUses", deprecated_uses);
+}
+
+yyjson_mut_val *ek_gates_status(const struct ek_gates_facts *facts, yyjson_val *old_status,
+                                int64_t now_ms, struct ek_arena *arena, yyjson_mut_doc *doc)
+{
+    const struct out o = {facts, arena, doc, yyjson_mut_obj(doc), yyjson_mut_obj(doc)};
+
+    if (!o.status || !o.omitted)
+        return NULL;
+    if (facts->gates->generation > 0)
+        yyjson_mut_obj_add_int(doc, o.status, "observedGeneration", facts->gates->generation);
+    put_summary(&o);
+    put_conditions(&o, old_status, now_ms);
+    put_crd(&o);
+    put_gates(&o);
+    put_findings(&o);
+    put_texts(&o, o.status, "problems", facts->gates->problems, facts->gates->n_problems,
+              PROBLEMS_MAX);
+    put_notes(&o);
+    if (yyjson_mut_obj_size(o.omitted))
+        yyjson_mut_obj_add_val(doc, o.status, "omitted", o.omitted);
+    return o.status;
+}
