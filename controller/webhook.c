@@ -108,6 +108,20 @@ static void run_thread(void *arg)
     tell_control(thread->webhook, &thread->webhook->n_ended, 1);
 }
 
+static void add_routes(struct ek_webhook *webhook, struct ek_webhook_thread *thread)
+{
+    for (size_t i = 0; i < webhook->n_endpoints; i++) {
+        thread->gates[i] =
+            (struct ek_webhook_gate){.thread = thread, .endpoint = &webhook->endpoints[i]};
+        thread->routes[i] = (struct ek_http_route){.path = webhook->endpoints[i].path,
+                                                   .subtree = true,
+                                                   .methods = "POST",
+                                                   .max_body = EK_WEBHOOK_BODY_MAX,
+                                                   .handler = ek_webhook_serve__,
+                                                   .ctx = &thread->gates[i]};
+    }
+}
+
 static int open_thread(struct ek_webhook *webhook, struct ek_webhook_thread *thread,
                        const char *address, struct ek_err *err)
 {
@@ -116,17 +130,12 @@ static int open_thread(struct ek_webhook *webhook, struct ek_webhook_thread *thr
     thread->async.data = thread;
     ek_webhook_inbox_init(&thread->inbox, &thread->async);
     ek_webhook_reviews_init(&thread->reviews);
-    thread->routes[0] = (struct ek_http_route){.path = "/mutate",
-                                               .subtree = true,
-                                               .methods = "POST",
-                                               .max_body = EK_WEBHOOK_BODY_MAX,
-                                               .handler = ek_webhook_serve__,
-                                               .ctx = thread};
+    add_routes(webhook, thread);
     const struct ek_http_server_config config = {
         .name = "webhook",
         .bind_address = address,
         .routes = thread->routes,
-        .n_routes = EK_ARRAY_SIZE(thread->routes),
+        .n_routes = webhook->n_endpoints,
         .limits = {.max_body = EK_WEBHOOK_BODY_MAX, .reply_timeout_ms = REPLY_TIMEOUT_MS},
         .max_connections = CONNECTIONS_MAX,
         .identity = webhook->config.identity,
@@ -287,6 +296,18 @@ void ek_webhook_runnable(struct ek_webhook *webhook, struct ek_runnable *ret_run
 
 /* ---- The whole ---- */
 
+static void add_endpoint(struct ek_webhook *webhook, const char *path,
+                         void (*serve)(struct ek_webhook_exchange *exchange),
+                         const struct ek_webhook_handler *handler)
+{
+    struct ek_webhook_endpoint *endpoint = &webhook->endpoints[webhook->n_endpoints++];
+
+    *endpoint = (struct ek_webhook_endpoint){.path = path, .serve = serve};
+    if (handler)
+        endpoint->handler = *handler;
+    ek_webhook_path_metrics_start(&endpoint->metrics, webhook->config.standard, path);
+}
+
 struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config)
 {
     struct ek_webhook *webhook = ek_xalloc(sizeof *webhook);
@@ -299,8 +320,16 @@ struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config)
     if (webhook->config.threads > EK_WEBHOOK_THREADS_MAX)
         webhook->config.threads = EK_WEBHOOK_THREADS_MAX;
     pthread_mutex_init(&webhook->lock, NULL);
-    ek_webhook_metrics_start(&webhook->metrics, config->standard, config->metrics);
+    ek_webhook_metrics_start(&webhook->metrics, config->metrics);
+    add_endpoint(webhook, "/mutate", ek_webhook_mutate__, NULL);
     return webhook;
+}
+
+void ek_webhook_add_handler(struct ek_webhook *webhook, const struct ek_webhook_handler *handler)
+{
+    if (webhook->state != EK_WEBHOOK_NEW || webhook->n_endpoints == EK_WEBHOOK_ENDPOINTS_MAX)
+        abort(); /* the caller's mistake: a path that nobody answers would go unnoticed */
+    add_endpoint(webhook, handler->path, ek_webhook_handle__, handler);
 }
 
 const char *ek_webhook_address(const struct ek_webhook *webhook)
@@ -323,6 +352,25 @@ int ek_webhook_check_ready(void *ctx, struct ek_err *err)
     bool known = webhook->snapshot != NULL;
     pthread_mutex_unlock(&webhook->lock);
     return known ? 0 : ek_err_set(err, EK_E_TIMEOUT, "the webhook knows no policies yet");
+}
+
+void ek_webhook_status(struct ek_webhook *webhook, struct ek_webhook_status *ret_status)
+{
+    *ret_status = (struct ek_webhook_status){
+        .address = webhook->address,
+        .threads = webhook->config.threads,
+        .cert_not_after_ms = webhook->config.identity
+                                 ? ek_tls_identity_not_after(webhook->config.identity)
+                                 : EK_TIME_UNSET,
+        .snapshot = ek_webhook_snapshot__(webhook),
+    };
+    ek_webhook_check_ready(webhook, &ret_status->not_ready);
+}
+
+void ek_webhook_status_done(struct ek_webhook_status *status)
+{
+    ek_webhook_snapshot_unref(status->snapshot);
+    status->snapshot = NULL;
 }
 
 void ek_webhook_free(struct ek_webhook *webhook)

@@ -7,6 +7,9 @@
  *   /mutate, /mutate/<name>   POST of an AdmissionReview; its policies are those of the snapshot's
  *                             set of that name
  *
+ * Other subjects answer reviews under paths of their own (struct ek_webhook_handler), with the same
+ * limits, refusals and counts.
+ *
  * Answers: 200 with an AdmissionReview, also for denials; 400 for what is no review; 404 for a name
  * without a set, 413 for a body that no API server sends; 503 before the first snapshot, 504 when
  * the time that the API server gives (?timeout=10s) is over. The API server applies the
@@ -33,7 +36,8 @@
 #include "controller/tls.h"
 #include "controller/webhook_snapshot.h"
 
-#define EK_WEBHOOK_THREADS_MAX 64
+#define EK_WEBHOOK_THREADS_MAX  64
+#define EK_WEBHOOK_HANDLERS_MAX 8
 
 struct ek_webhook;
 
@@ -56,7 +60,30 @@ struct ek_webhook_config {
     void *ctx;
 };
 
+/*
+ * Answers the reviews of one path.
+ *
+ * review is called on serving threads, many at once, and must neither block nor lock for long. name
+ * is what follows path and "/", "" for path itself, as it was sent (percent-encoded). It gets
+ * *response zeroed but for the uid, which the webhook sets; what it points to lives in arena, which
+ * is the request's own, or longer. *ret_patch (NULL when called) is released by the webhook after
+ * writing, for response->patch, which usually is its root. It returns 0, or the HTTP status to
+ * refuse with (4xx or 5xx), err->message being the text; the API server then applies the
+ * registration's failurePolicy.
+ */
+struct ek_webhook_handler {
+    const char *path; /* "/gates": asked for "/gates" and "/gates/<name>"; borrowed */
+    int (*review)(void *ctx, const char *name, const struct ek_admission_request *request,
+                  struct ek_arena *arena, struct ek_admission_response *response,
+                  yyjson_mut_doc **ret_patch, struct ek_err *err);
+    void *ctx;
+};
+
 struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config);
+
+/* Adds a handler, which is copied; before the start. There are at most EK_WEBHOOK_HANDLERS_MAX, of
+ * different paths. */
+void ek_webhook_add_handler(struct ek_webhook *webhook, const struct ek_webhook_handler *handler);
 
 /* Makes snapshot the one that requests are judged by from now on. Takes the reference. Before the
  * start, too. */
@@ -71,6 +98,19 @@ const char *ek_webhook_address(const struct ek_webhook *webhook);
 /* For /readyz: 0 when requests can be answered, else EK_E_TIMEOUT saying what is missing. A webhook
  * that is off is ready. ctx is the webhook. */
 int ek_webhook_check_ready(void *ctx, struct ek_err *err);
+
+/* How it is doing, for debugging. */
+struct ek_webhook_status {
+    const char *address;       /* ek_webhook_address */
+    unsigned threads;          /* that serve, or are to */
+    struct ek_err not_ready;   /* why it is not ready; code 0: it is */
+    int64_t cert_not_after_ms; /* of what is served; EK_TIME_UNSET without a certificate */
+    struct ek_webhook_snapshot *snapshot; /* a reference; NULL before the first */
+};
+
+/* Release with ek_webhook_status_done. */
+void ek_webhook_status(struct ek_webhook *webhook, struct ek_webhook_status *ret_status);
+void ek_webhook_status_done(struct ek_webhook_status *status);
 
 /* Releases it after its runnable has stopped, or if it was never started. NULL is fine. */
 void ek_webhook_free(struct ek_webhook *webhook);

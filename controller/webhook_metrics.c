@@ -3,24 +3,16 @@
 
 #include <stdio.h>
 
-/* One label value for all sub-paths: whoever calls chooses them. */
-#define PATH "/mutate"
-
 /* Policies, times bindings, times outcomes that were seen. */
 #define SERIES_MAX 5000
 
-void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook,
-                              struct ek_standard_metrics *standard, struct ek_metrics *metrics)
+void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook, struct ek_metrics *metrics)
 {
     static const double buckets[] = {0.0000005, 0.001, 0.01, 0.1, 1};
 
     *webhook = (struct ek_webhook_metrics){0};
-    if (!metrics || !standard)
+    if (!metrics)
         return;
-    ek_webhook_metrics_init(standard, PATH);
-    webhook->requests = standard->webhook_requests;
-    webhook->latency = ek_metric_with(standard->webhook_latency, PATH, NULL);
-    webhook->in_flight = ek_metric_with(standard->webhook_in_flight, PATH, NULL);
     webhook->checks = ek_metrics_register(
         metrics, &(struct ek_metric_desc){
                      .name = "evenkeel_mutating_admission_policy_check_total",
@@ -39,21 +31,35 @@ void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook,
                      .n_buckets = EK_ARRAY_SIZE(buckets)});
 }
 
-void ek_webhook_metrics_begin(struct ek_webhook_metrics *webhook)
+/* One label value for all sub-paths: whoever calls chooses them. */
+void ek_webhook_path_metrics_start(struct ek_webhook_path_metrics *metrics,
+                                   struct ek_standard_metrics *standard, const char *path)
 {
-    ek_metric_add(webhook->in_flight, 1);
+    *metrics = (struct ek_webhook_path_metrics){.path = path};
+    if (!standard)
+        return;
+    ek_webhook_metrics_init(standard, path);
+    metrics->requests = standard->webhook_requests;
+    metrics->latency = ek_metric_with(standard->webhook_latency, path, NULL);
+    metrics->in_flight = ek_metric_with(standard->webhook_in_flight, path, NULL);
 }
 
-void ek_webhook_metrics_end(struct ek_webhook_metrics *webhook, int status, double seconds)
+void ek_webhook_path_metrics_begin(const struct ek_webhook_path_metrics *metrics)
+{
+    ek_metric_add(metrics->in_flight, 1);
+}
+
+void ek_webhook_path_metrics_end(const struct ek_webhook_path_metrics *metrics, int status,
+                                 double seconds)
 {
     char code[16];
 
-    if (!webhook->requests)
+    if (!metrics->requests)
         return;
     snprintf(code, sizeof code, "%d", status);
-    ek_metric_add(webhook->in_flight, -1);
-    ek_metric_add(ek_metric_with(webhook->requests, PATH, code, NULL), 1);
-    ek_metric_observe(webhook->latency, seconds);
+    ek_metric_add(metrics->in_flight, -1);
+    ek_metric_add(ek_metric_with(metrics->requests, metrics->path, code, NULL), 1);
+    ek_metric_observe(metrics->latency, seconds);
 }
 
 static const char *error_type(enum ek_step_error error)
@@ -71,7 +77,7 @@ static const char *error_type(enum ek_step_error error)
     return "no_error";
 }
 
-void ek_webhook_metrics_checks(struct ek_webhook_metrics *webhook,
+void ek_webhook_metrics_checks(const struct ek_webhook_metrics *webhook,
                                const struct ek_mutation_outcome *outcome)
 {
     for (size_t i = 0; webhook->checks && i < outcome->n_steps; i++) {

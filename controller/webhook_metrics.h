@@ -3,7 +3,7 @@
  * What the webhook counts: requests under the names that controller-runtime gave them, and policies
  * under those of the API server with our prefix, with its buckets (mutation sheet, section 2.4).
  *
- *   controller_runtime_webhook_{latency_seconds,requests_total,requests_in_flight}{webhook="/mutate"}
+ *   controller_runtime_webhook_{latency_seconds,requests_total,requests_in_flight}{webhook="<path>"}
  *   evenkeel_mutating_admission_policy_check_{total,duration_seconds}{policy,policy_binding,error_type}
  *
  * Threading: any thread.
@@ -14,22 +14,32 @@
 #include "controller/standard_metrics.h"
 #include "reconcilers/mutation/engine.h"
 
+/* The policies. */
 struct ek_webhook_metrics {
-    struct ek_metric_family *requests;
-    struct ek_metric *latency, *in_flight;
     struct ek_metric_family *checks, *check_time;
 };
 
+/* The requests under one path and what is below it. */
+struct ek_webhook_path_metrics {
+    const char *path;
+    struct ek_metric_family *requests;
+    struct ek_metric *latency, *in_flight;
+};
+
 /* Registers what is ours. metrics NULL: nothing is counted. */
-void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook,
-                              struct ek_standard_metrics *standard, struct ek_metrics *metrics);
+void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook, struct ek_metrics *metrics);
+
+/* Makes the series of a path, which is borrowed. standard NULL: nothing is counted. */
+void ek_webhook_path_metrics_start(struct ek_webhook_path_metrics *metrics,
+                                   struct ek_standard_metrics *standard, const char *path);
 
 /* A request has come in, and was answered with an HTTP status after seconds. */
-void ek_webhook_metrics_begin(struct ek_webhook_metrics *webhook);
-void ek_webhook_metrics_end(struct ek_webhook_metrics *webhook, int status, double seconds);
+void ek_webhook_path_metrics_begin(const struct ek_webhook_path_metrics *metrics);
+void ek_webhook_path_metrics_end(const struct ek_webhook_path_metrics *metrics, int status,
+                                 double seconds);
 
 /* The policies that were run for a request. */
-void ek_webhook_metrics_checks(struct ek_webhook_metrics *webhook,
+void ek_webhook_metrics_checks(const struct ek_webhook_metrics *webhook,
                                const struct ek_mutation_outcome *outcome);
 
 #endif

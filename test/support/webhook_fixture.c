@@ -169,6 +169,8 @@ void webhook_fixture_start(struct webhook_fixture *fixture, unsigned threads, bo
         .grace_ms = grace_ms,
         .metrics = fixture->metrics,
         .standard = &fixture->standard});
+    if (fixture->prepare)
+        fixture->prepare(fixture->webhook);
     ek_webhook_runnable(fixture->webhook, &fixture->runnable);
     ck_assert_int_eq(uv_thread_create(&fixture->thread, run_loop, fixture), 0);
     webhook_fixture_run(fixture, start_task, NULL);

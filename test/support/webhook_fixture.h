@@ -39,13 +39,15 @@ struct webhook_fixture {
     /* Answers a question: a body, or NULL with an HTTP status. Called on the control loop. NULL:
      * questions are held until the test answers. */
     const char *(*answer)(const char *path, const char *body, int *ret_status);
+    void (*prepare)(struct ek_webhook *webhook); /* called before the start; NULL: nothing */
     struct webhook_held held[WEBHOOK_HELD_MAX];
     size_t n_held;
     atomic_uint canceled;
 };
 
 /* Starts a webhook with a leaf for localhost of an authority of its own. tls false: plain HTTP.
- * The fixture is zeroed by the caller, who may set answer. */
+ * The fixture is zeroed by the caller, who may set answer and
+ * prepare. */
 void webhook_fixture_start(struct webhook_fixture *fixture, unsigned threads, bool tls,
                            int64_t grace_ms);
 

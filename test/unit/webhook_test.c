@@ -315,6 +315,26 @@ START_TEST(namespaces_are_fetched)
 }
 END_TEST
 
+/* A Namespace that cannot be read is an error of ours, not one that is not there; and it is asked
+ * for again the next time. */
+START_TEST(unreadable_namespace)
+{
+    fixture.answer = break_down;
+    webhook_fixture_start(&fixture, 1, true, 0);
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, NULL));
+    for (unsigned i = 1; i <= 2; i++) {
+        EK_AUTOFREE char *answer = review_in("/mutate", "new");
+        expect_review(answer, false, "policy 'p0' cannot read namespace \"new\"");
+        ck_assert_ptr_nonnull(strstr(answer, "\"code\":500"));
+        ck_assert_uint_eq(atomic_load(&fixture.asked), i);
+    }
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, "\"failurePolicy\":\"Ignore\""));
+    EK_AUTOFREE char *ignored = review_in("/mutate", "new");
+    expect_review(ignored, true, "");
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
 /* Equal questions of several requests travel together, and a client that has left does no harm. */
 START_TEST(questions_are_shared)
 {
@@ -368,6 +388,72 @@ START_TEST(time_is_over)
     EK_AUTOFREE char *answer = webhook_receive(&client);
     ck_assert_int_eq(status_of(answer), 504);
     webhook_disconnect(&client);
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
+/* ---- Handlers of others ---- */
+
+/* Says what it was asked, denies "no", refuses "broken", and takes 3 ms for "slow". */
+static int toy(void *ctx, const char *name, const struct ek_admission_request *request,
+               struct ek_arena *arena, struct ek_admission_response *response,
+               yyjson_mut_doc **ret_patch, struct ek_err *err)
+{
+    ck_assert_str_eq(ctx, "toy");
+    if (!strcmp(name, "broken"))
+        return ek_err_set(err, EK_E_IO, "out of order"), 503;
+    for (uint64_t end = uv_hrtime() + 3000000; !strcmp(name, "slow") && uv_hrtime() < end;)
+        sched_yield();
+    response->allowed = strcmp(name, "no") != 0;
+    response->code = 403;
+    response->message = ek_arena_printf(arena, "%s by %s", request->operation, name);
+    if (!strcmp(name, "greedy"))
+        ek_arena_alloc(arena, ((size_t)64 << 20) + 1);
+    *ret_patch = yyjson_mut_doc_new(NULL);
+    response->patch = yyjson_mut_arr(*ret_patch);
+    yyjson_mut_val *op = yyjson_mut_arr_add_obj(*ret_patch, response->patch);
+    yyjson_mut_obj_add_str(*ret_patch, op, "op", "remove");
+    yyjson_mut_obj_add_strcpy(*ret_patch, op, "path", *name ? name : "nameless");
+    return 0;
+}
+
+static void add_toy(struct ek_webhook *webhook)
+{
+    static char ctx[] = "toy";
+
+    ek_webhook_add_handler(
+        webhook, &(struct ek_webhook_handler){.path = "/toys", .review = toy, .ctx = ctx});
+}
+
+START_TEST(handlers)
+{
+    static const struct {
+        const char *target;
+        int status;
+        bool allowed;
+        const char *want;
+    } rows[] = {
+        {"/toys", 200, true, "nameless"},         {"/toys/a%2fb?timeout=5s", 200, true, "a%2fb"},
+        {"/toys/no", 200, false, "CREATE by no"}, {"/toys/broken", 503, false, "out of order"},
+        {"/toys/greedy", 500, false, "memory"},   {"/toys/slow?timeout=1ms", 504, false, "is over"},
+        {"/toysandmore", 404, false, ""},         {"/mutate", 503, false, "not yet ready"},
+    };
+
+    fixture.prepare = add_toy;
+    webhook_fixture_start(&fixture, 2, true, 0);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        EK_AUTOFREE char *answer = review_in(rows[i].target, "ns");
+        ck_assert_msg(status_of(answer) == rows[i].status, "%s: %s", rows[i].target, answer);
+        if (rows[i].status == 200)
+            expect_review(answer, rows[i].allowed, rows[i].want);
+        else
+            ck_assert_msg(strstr(answer, rows[i].want), "%s: %s", rows[i].target, answer);
+    }
+    EK_AUTOFREE char *no_review = exchange("/toys", "{}");
+    ck_assert_int_eq(status_of(no_review), 400);
+    expect_metric("controller_runtime_webhook_requests_total{webhook=\"/toys\",code=\"200\"} 3");
+    expect_metric("controller_runtime_webhook_requests_total{webhook=\"/toys\",code=\"400\"} 1");
+    expect_metric("controller_runtime_webhook_requests_in_flight{webhook=\"/toys\"} 0");
     webhook_fixture_stop(&fixture);
 }
 END_TEST
@@ -523,8 +609,10 @@ int main(void)
     tcase_add_test(tcase, access_is_asked_for);
     tcase_add_test(tcase, rounds);
     tcase_add_test(tcase, namespaces_are_fetched);
+    tcase_add_test(tcase, unreadable_namespace);
     tcase_add_test(tcase, questions_are_shared);
     tcase_add_test(tcase, time_is_over);
+    tcase_add_test(tcase, handlers);
     tcase_add_test(tcase, drains);
     tcase_add_test(tcase, stops_in_time);
     tcase_add_test(tcase, readiness);
