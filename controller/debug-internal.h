@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the debug answers: debug.c (requests, process, manager, log) and debug_parts.c
- * (informers, queue, election, probe targets). Every put function takes its facts as arguments and
- * adds members to an object of a document that is written at once, so strings are copied only
- * where they are made for it. Pure but for what the facts' owners read.
+ * The inside of the debug answers: debug.c (requests, process, manager, log), debug_parts.c
+ * (informers, queues, election, probe targets) and debug_webhook.c. Every put function takes its
+ * facts as arguments and adds members to an object of a document that is written at once, so
+ * strings are copied only where they are made for it. Pure but for what the facts' owners read.
  */
 #ifndef CONTROLLER_DEBUG_INTERNAL_H
 #define CONTROLLER_DEBUG_INTERNAL_H
@@ -49,5 +49,10 @@ void ek_debug_leader__(const struct ek_debug_doc__ *d, const char *identity,
                        const struct ek_election_status *status, bool may_write);
 
 void ek_debug_peer__(const struct ek_debug_doc__ *d, const struct ek_prober_state *state);
+
+/* What the webhook answers by; status as of now, bundle as ek_webhook_ca_bundle. The snapshot in
+ * status is borrowed. */
+void ek_debug_webhook__(const struct ek_debug_doc__ *d, const struct ek_webhook_status *status,
+                        const char *bundle);
 
 #endif

@@ -130,30 +130,67 @@ static void put_leader(const struct ek_debug *debug, const struct ek_debug_doc__
     ek_debug_leader__(d, debug->identity, debug->election ? &status : NULL, may_write);
 }
 
-static void put_informers(const struct ek_debug *debug, const struct ek_debug_doc__ *d,
-                          yyjson_mut_val *list)
-{
-    const struct ek_resource *resource;
-    struct ek_informer *informer;
-
-    for (size_t i = 0; (informer = ek_skew_watch_informer(debug->watch, i, &resource)); i++) {
-        struct ek_debug_doc__ item = ek_debug_item__(d, list);
-        struct ek_informer_status status;
-        ek_informer_status(informer, &status);
-        ek_debug_informer__(&item, resource, ek_informer_reflector(informer),
-                            ek_informer_store(informer), status.last_event_ms);
-    }
-}
-
-struct peers {
+/* A list that is filled one by one. */
+struct list {
     const struct ek_debug_doc__ *d;
     yyjson_mut_val *list;
     size_t n;
 };
 
+static void put_informer(void *ctx, const char *controller, const char *name,
+                         struct ek_informer *informer)
+{
+    struct list *l = ctx;
+    struct ek_informer_status status;
+
+    (void)name;
+    if (l->n++ >= EK_DEBUG_LIST_MAX)
+        return;
+    struct ek_debug_doc__ item = ek_debug_item__(l->d, l->list);
+    ek_informer_status(informer, &status);
+    ek_debug_put__(&item, "controller", controller);
+    ek_debug_informer__(&item, ek_informer_resource(informer), ek_informer_reflector(informer),
+                        ek_informer_store(informer), status.last_event_ms);
+}
+
+static void put_informers(const struct ek_debug *debug, const struct ek_debug_doc__ *d,
+                          yyjson_mut_val *list)
+{
+    struct list informers = {d, list, 0};
+
+    ek_registry_each_informer(debug->registry, put_informer, &informers);
+    ek_debug_put_count__(d, "informersTotal", informers.n);
+}
+
+static void put_queue(void *ctx, const char *controller, struct ek_runner *runner)
+{
+    const struct list *l = ctx;
+    struct ek_debug_doc__ item = ek_debug_item__(l->d, l->list);
+
+    ek_debug_put__(&item, "controller", controller);
+    ek_debug_queue__(&item, runner);
+}
+
+static void put_queues(const struct ek_debug *debug, const struct ek_debug_doc__ *d,
+                       yyjson_mut_val *list)
+{
+    struct list queues = {d, list, 0};
+
+    ek_registry_each_runner(debug->registry, put_queue, &queues);
+}
+
+static void put_webhook(const struct ek_debug *debug, const struct ek_debug_doc__ *d)
+{
+    struct ek_webhook_status status;
+
+    ek_webhook_status(debug->webhook, &status);
+    ek_debug_webhook__(d, &status, debug->certs ? ek_webhook_ca_bundle(debug->certs) : NULL);
+    ek_webhook_status_done(&status);
+}
+
 static void put_peer(void *ctx, const struct ek_prober_state *state)
 {
-    struct peers *peers = ctx;
+    struct list *peers = ctx;
 
     if (peers->n++ >= EK_DEBUG_LIST_MAX)
         return;
@@ -164,9 +201,9 @@ static void put_peer(void *ctx, const struct ek_prober_state *state)
 static void put_peers(const struct ek_debug *debug, const struct ek_debug_doc__ *d,
                       yyjson_mut_val *list)
 {
-    struct peers peers = {d, list, 0};
+    struct list peers = {d, list, 0};
 
-    ek_prober_each(ek_skew_watch_prober(debug->watch), put_peer, &peers);
+    ek_prober_each(debug->prober, put_peer, &peers);
     ek_debug_put_count__(d, "peersTotal", peers.n);
 }
 
@@ -191,7 +228,7 @@ static void put_log(const struct ek_debug *debug, const struct ek_debug_doc__ *d
 
 /* --- requests ----------------------------------------------------------------------------- */
 
-enum topic { PROCESS, MANAGER, LEADER, INFORMERS, QUEUE, PEERS, LOG, N_TOPICS };
+enum topic { PROCESS, MANAGER, LEADER, INFORMERS, QUEUE, PEERS, WEBHOOK, LOG, N_TOPICS };
 
 static const struct topic_row {
     const char *name;                                                          /* in a request */
@@ -204,8 +241,9 @@ static const struct topic_row {
     [MANAGER] = {"manager", "manager", put_manager, NULL},
     [LEADER] = {"leader", "leader", put_leader, NULL},
     [INFORMERS] = {"informers", "informers", NULL, put_informers},
-    [QUEUE] = {"queue", "queue", NULL, NULL},
+    [QUEUE] = {"queue", "queues", NULL, put_queues},
     [PEERS] = {"peers", "peers", NULL, put_peers},
+    [WEBHOOK] = {"webhook", "webhook", put_webhook, NULL},
     [LOG] = {"log-level", "log", put_log, NULL},
 };
 
@@ -215,10 +253,12 @@ static bool is_there(const struct ek_debug *debug, size_t topic)
     case MANAGER:
         return debug->manager != NULL;
     case INFORMERS:
-    case PEERS:
-        return debug->watch != NULL;
     case QUEUE:
-        return debug->runner != NULL;
+        return debug->registry != NULL;
+    case PEERS:
+        return debug->prober != NULL;
+    case WEBHOOK:
+        return debug->webhook != NULL;
     case LOG:
         return debug->log != NULL;
     default:
@@ -237,10 +277,7 @@ static void put_topic(const struct ek_debug *debug, const struct ek_debug_doc__ 
         return;
     }
     struct ek_debug_doc__ member = ek_debug_object__(d, row->member);
-    if (row->put)
-        row->put(debug, &member);
-    else
-        ek_debug_queue__(&member, debug->runner);
+    row->put(debug, &member);
 }
 
 static int set_level(const struct ek_debug *debug, const char *word,
@@ -271,7 +308,7 @@ static int find_topic(const char *word, struct ek_err *err)
             return i;
     return ek_err_set(err, EK_E_INVAL,
                       "unknown topic %s: ask for all, process, manager, leader, informers, queue, "
-                      "peers or log-level",
+                      "peers, webhook or log-level",
                       ek_quote_short(ek_str_from(word), quoted));
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a running controller tells about itself when somebody asks: the state of every informer and
- * how it came to it, the queue and its last runs, the election, what each probe target answered,
- * the parts of the manager, the process, and the log level, which can be changed.
+ * how it came to it, the queues and their last runs, the election, what each probe target answered,
+ * what the webhook answers by, the parts of the manager, the process, and the log level, which can
+ * be changed.
  *
  * It is for a person with a sick controller, or a support case; metrics are for machines, and the
  * verdict about the cluster is in the ControlPlane's status. Nothing secret is in it: names,
@@ -24,8 +25,10 @@
 #include "controller/election.h"
 #include "controller/log.h"
 #include "controller/manager.h"
-#include "controller/runner.h"
-#include "controller/skew_watch.h"
+#include "controller/registry.h"
+#include "controller/webhook.h"
+#include "controller/webhook_certs.h"
+#include "informers/prober.h"
 
 /* Members of one list at most. */
 #define EK_DEBUG_LIST_MAX 256
@@ -53,9 +56,11 @@ struct ek_debug {
     const char *server;   /* the configured API server */
     int64_t started_ms;   /* CLOCK_MONOTONIC */
     struct ek_log *log;
-    const struct ek_skew_watch *watch;
-    struct ek_runner *runner;
-    const struct ek_election *election; /* NULL: no election, everybody may write */
+    const struct ek_registry *registry; /* whose informers and runners are told */
+    const struct ek_prober *prober;
+    struct ek_webhook *webhook;
+    const struct ek_webhook_certs *certs; /* of the webhook */
+    const struct ek_election *election;   /* NULL: no election, everybody may write */
     const struct ek_manager *manager;
     const struct ek_debug_loop *loop;
     bool (*may_write)(void *ctx);

@@ -120,8 +120,8 @@ static int run_debug(void *unused, int argc, char **argv)
 
 const struct ek_command ek_debug_command = {
     .name = "debug",
-    .usage = "[all|process|manager|leader|informers [RESOURCE]|queue|peers [ADDRESS]|log-level "
-             "[LEVEL]]",
+    .usage = "[all|process|manager|leader|informers [RESOURCE]|queue|peers [ADDRESS]|webhook|"
+             "log-level [LEVEL]]",
     .summary = "Ask a running controller what it does and what keeps it from working",
     .text = "Without an argument: what is wrong, and an overview of everything. In a cluster, "
             "`kubectl exec deploy/evenkeel -- evenkeel debug`. Asks the controller in the same "

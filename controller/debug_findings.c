@@ -227,12 +227,12 @@ static void judge_informers(struct findings *f)
 /* --- queue -------------------------------------------------------------------------------- */
 
 /* The newest run of a key that ended in an error. */
-static const char *last_error(const struct findings *f, const char *key)
+static const char *last_error(yyjson_val *queue, const char *key)
 {
     yyjson_val *run;
     size_t i, n;
 
-    yyjson_arr_foreach(ek_json_get(f->answer, "queue", "runs", NULL), i, n, run)
+    yyjson_arr_foreach(yyjson_obj_get(queue, "runs"), i, n, run)
     {
         const char *message = ek_json_str(run, "error", "message", NULL);
         if (message && !strcmp(str(run, "key"), key))
@@ -241,21 +241,35 @@ static const char *last_error(const struct findings *f, const char *key)
     return "see the log";
 }
 
-static void judge_key(struct findings *f, yyjson_val *key)
+static void judge_key(struct findings *f, yyjson_val *queue, yyjson_val *key)
 {
-    const char *name = str(key, "key");
+    const char *whose = str(queue, "controller"), *name = str(key, "key");
     char buf[EK_TIME_SIZE];
 
     if (count(key, "requeues"))
-        find(f, "queue: \"%s\" failed %" PRIu64 " times in a row, next try in %s: %s", name,
+        find(f, "%s: \"%s\" failed %" PRIu64 " times in a row, next try in %s: %s", whose, name,
              count(key, "requeues"), ek_debug_age(f->now, str(key, "dueTime"), buf, sizeof buf),
-             last_error(f, name));
+             last_error(queue, name));
     if (since(f, key, "processingSince") >= RUN_TOO_LONG_MS)
-        find(f, "queue: \"%s\" has been reconciled for %s", name,
+        find(f, "%s: \"%s\" has been reconciled for %s", whose, name,
              age(f, key, "processingSince", buf));
     if (since(f, key, "readySince") >= RUN_TOO_LONG_MS)
-        find(f, "queue: \"%s\" has waited for a worker for %s", name,
+        find(f, "%s: \"%s\" has waited for a worker for %s", whose, name,
              age(f, key, "readySince", buf));
+}
+
+static void judge_queues(struct findings *f)
+{
+    yyjson_val *queue, *key;
+    size_t i, n, k, n_keys;
+
+    yyjson_arr_foreach(yyjson_obj_get(f->answer, "queues"), i, n, queue)
+    {
+        yyjson_arr_foreach(yyjson_obj_get(queue, "keys"), k, n_keys, key)
+        {
+            judge_key(f, queue, key);
+        }
+    }
 }
 
 /* --- probe targets ------------------------------------------------------------------------ */
@@ -273,18 +287,18 @@ static void judge_questions(struct findings *f, const char *who, yyjson_val *ans
     }
 }
 
-static void judge_certificate(struct findings *f, const char *who, yyjson_val *peer)
+static void judge_certificate(struct findings *f, const char *whose, yyjson_val *certificate)
 {
-    const char *end = ek_json_str(peer, "certificate", "notAfter", NULL);
+    const char *end = ek_json_str(certificate, "notAfter", NULL);
     int64_t now = ek_time_parse(f->now), at = ek_time_parse(end);
     char human[EK_TIME_SIZE];
 
     if (now == EK_TIME_UNSET || at == EK_TIME_UNSET || at - now > CERTIFICATE_SOON_MS)
         return;
     if (at <= now)
-        find(f, "%s: its certificate expired %s ago", who, ek_duration_human(now - at, human));
+        find(f, "%s expired %s ago", whose, ek_duration_human(now - at, human));
     else
-        find(f, "%s: its certificate expires in %s", who, ek_duration_human(at - now, human));
+        find(f, "%s expires in %s", whose, ek_duration_human(at - now, human));
 }
 
 static void judge_peer(struct findings *f, yyjson_val *peer)
@@ -292,7 +306,7 @@ static void judge_peer(struct findings *f, yyjson_val *peer)
     yyjson_val *answers = yyjson_obj_get(peer, "answers");
     yyjson_val *reach = yyjson_obj_get(answers, "reach");
     const char *message = ek_json_str(reach, "error", "message", NULL);
-    char who[256], buf[EK_TIME_SIZE];
+    char who[256], whose[288], buf[EK_TIME_SIZE];
 
     snprintf(who, sizeof who, "%s %s", str(peer, "component"), str(peer, "address"));
     if (!answers) {
@@ -305,7 +319,33 @@ static void judge_peer(struct findings *f, yyjson_val *peer)
         if (is_false(peer, "ready"))
             find(f, "%s: not ready: %s", who, str(peer, "failingChecks"));
         judge_questions(f, who, answers);
-        judge_certificate(f, who, peer);
+        snprintf(whose, sizeof whose, "%s: its certificate", who);
+        judge_certificate(f, whose, yyjson_obj_get(peer, "certificate"));
+    }
+}
+
+/* --- the webhook -------------------------------------------------------------------------- */
+
+static void judge_webhook(struct findings *f)
+{
+    yyjson_val *webhook = yyjson_obj_get(f->answer, "webhook"), *authority, *params;
+    const char *message = ek_json_str(webhook, "error", "message", NULL);
+    size_t i, n;
+
+    if (message)
+        find(f, "%s: requests are not answered", message);
+    judge_certificate(f, "the webhook's certificate", yyjson_obj_get(webhook, "certificate"));
+    yyjson_arr_foreach(yyjson_obj_get(webhook, "authorities"), i, n, authority)
+    {
+        if (is_false(authority, "readable"))
+            find(f, "the webhook's authorities hold a certificate that cannot be read");
+        judge_certificate(f, "an authority of the webhook's certificate", authority);
+    }
+    yyjson_arr_foreach(ek_json_get(webhook, "snapshot", "params", NULL), i, n, params)
+    {
+        if (is_false(params, "listed"))
+            find(f, "the webhook: params %s %s are not listed yet: policies that use them wait",
+                 str(params, "apiVersion"), str(params, "kind"));
     }
 }
 
@@ -318,10 +358,8 @@ size_t ek_debug_findings(yyjson_val *answer, struct ek_buf *out)
     judge_manager(&f);
     judge_leader(&f);
     judge_informers(&f);
-    yyjson_arr_foreach(ek_json_get(answer, "queue", "keys", NULL), i, n, item)
-    {
-        judge_key(&f, item);
-    }
+    judge_queues(&f);
+    judge_webhook(&f);
     yyjson_arr_foreach(yyjson_obj_get(answer, "peers"), i, n, item)
     {
         judge_peer(&f, item);

@@ -209,6 +209,7 @@ static void add_informer(const struct report *r, yyjson_val *v, struct ek_table 
     snprintf(scope, sizeof scope, "%.30s%s%.40s", str(v, "namespace"),
              *str(v, "namespace") && *str(v, "labelSelector") ? " " : "", str(v, "labelSelector"));
     const char *cells[] = {str(v, "resource"),
+                           or_dash(str(v, "controller")),
                            api,
                            or_dash(scope),
                            str(v, "state"),
@@ -224,7 +225,7 @@ static void add_informer(const struct report *r, yyjson_val *v, struct ek_table 
                            number(v, "failures", &failures),
                            ago(r, v, "lastEventTime", &last)};
     ek_table_row(table, cells);
-    ek_table_style(table, 3, state_style(v));
+    ek_table_style(table, 4, state_style(v));
 }
 
 static void add_failure(const struct report *r, yyjson_val *v, struct ek_table *table)
@@ -257,9 +258,10 @@ static void add_history(const struct report *r, yyjson_val *v, struct ek_table *
 
 static void report_informers(const struct report *r)
 {
-    static const char *const headers[] = {
-        "resource", "version", "scope", "state",   "for",    "next try", "synced",    "served",
-        "objects",  "at",      "lists", "watches", "events", "failures", "last event"};
+    static const char *const headers[] = {"resource", "controller", "version",  "scope",
+                                          "state",    "for",        "next try", "synced",
+                                          "served",   "objects",    "at",       "lists",
+                                          "watches",  "events",     "failures", "last event"};
     static const char *const failure_headers[] = {"resource", "ago", "over", "reason", "message"};
     static const char *const history_headers[] = {"resource", "ago",   "from",
                                                   "to",       "cause", "message"};
@@ -288,10 +290,8 @@ static void report_informers(const struct report *r)
 
 /* --- queue -------------------------------------------------------------------------------- */
 
-static void report_keys(const struct report *r, yyjson_val *queue)
+static void add_keys(const struct report *r, yyjson_val *queue, struct ek_table *table)
 {
-    static const char *const headers[] = {"key", "state", "for", "due in", "priority", "failures"};
-    EK_AUTOPTR(ek_table, ek_table_free) *table = ek_table_new(headers, EK_ARRAY_SIZE(headers));
     yyjson_val *v;
     size_t i, n;
 
@@ -299,7 +299,8 @@ static void report_keys(const struct report *r, yyjson_val *queue)
     {
         struct cell since, due, priority, requeues;
         const char *from = yyjson_obj_get(v, "processingSince") ? "processingSince" : "readySince";
-        const char *cells[] = {str(v, "key"),
+        const char *cells[] = {str(queue, "controller"),
+                               str(v, "key"),
                                str(v, "state"),
                                ago(r, v, from, &since),
                                until(r, v, "dueTime", &due),
@@ -307,13 +308,10 @@ static void report_keys(const struct report *r, yyjson_val *queue)
                                number(v, "requeues", &requeues)};
         ek_table_row(table, cells);
     }
-    put_table(r, "KEYS IN THE QUEUE", table);
 }
 
-static void report_runs(const struct report *r, yyjson_val *queue)
+static void add_runs(const struct report *r, yyjson_val *queue, struct ek_table *table)
 {
-    static const char *const headers[] = {"ago", "key", "result", "ms", "id", "error"};
-    EK_AUTOPTR(ek_table, ek_table_free) *table = ek_table_new(headers, EK_ARRAY_SIZE(headers));
     yyjson_val *v;
     size_t i, n;
 
@@ -321,33 +319,115 @@ static void report_runs(const struct report *r, yyjson_val *queue)
     {
         struct cell when, took;
         const char *error = ek_json_str(v, "error", "message", NULL);
-        const char *cells[] = {ago(r, v, "startTime", &when), str(v, "key"), str(v, "result"),
-                               number(v, "tookMs", &took),    str(v, "id"),  error};
+        const char *cells[] = {str(queue, "controller"),
+                               ago(r, v, "startTime", &when),
+                               str(v, "key"),
+                               str(v, "result"),
+                               number(v, "tookMs", &took),
+                               str(v, "id"),
+                               error};
         if (r->overview && i == 5)
             break;
         ek_table_row(table, cells);
-        ek_table_style(table, 2, error ? EK_CELL_BAD : EK_CELL_GOOD);
+        ek_table_style(table, 3, error ? EK_CELL_BAD : EK_CELL_GOOD);
     }
-    put_table(r, "LAST RECONCILES", table);
 }
 
-static void report_queue(const struct report *r)
+static void add_queue(yyjson_val *queue, struct ek_table *table)
 {
-    yyjson_val *queue = yyjson_obj_get(r->answer, "queue");
+    struct cell depth, waiting, processing, adds, retries;
+    const char *cells[] = {
+        str(queue, "controller"),           number(queue, "depth", &depth),
+        number(queue, "waiting", &waiting), number(queue, "processing", &processing),
+        number(queue, "adds", &adds),       number(queue, "retries", &retries)};
+
+    if (yyjson_obj_get(queue, "depth"))
+        ek_table_row(table, cells);
+}
+
+static void report_queues(const struct report *r)
+{
+    static const char *const headers[] = {"controller", "ready", "waiting",
+                                          "processing", "adds",  "delayed adds"};
+    static const char *const key_headers[] = {"controller", "key",      "state",   "for",
+                                              "due in",     "priority", "failures"};
+    static const char *const run_headers[] = {"controller", "ago", "key",  "result",
+                                              "ms",         "id",  "error"};
+    EK_AUTOPTR(ek_table, ek_table_free) *table = ek_table_new(headers, EK_ARRAY_SIZE(headers));
+    EK_AUTOPTR(ek_table, ek_table_free) *keys =
+        ek_table_new(key_headers, EK_ARRAY_SIZE(key_headers));
+    EK_AUTOPTR(ek_table, ek_table_free) *runs =
+        ek_table_new(run_headers, EK_ARRAY_SIZE(run_headers));
+    yyjson_val *queue;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(r->answer, "queues"), i, n, queue)
+    {
+        add_queue(queue, table);
+        add_keys(r, queue, keys);
+        add_runs(r, queue, runs);
+    }
+    if (!r->overview)
+        put_table(r, "QUEUES", table);
+    put_table(r, "KEYS IN THE QUEUES", keys);
+    put_table(r, "LAST RECONCILES", runs);
+}
+
+/* --- the webhook -------------------------------------------------------------------------- */
+
+static void report_authorities(const struct report *r, yyjson_val *webhook, struct ek_table *table)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(webhook, "authorities"), i, n, v)
+    {
+        struct cell end;
+        fact(table, "authority expires in", until(r, v, "notAfter", &end));
+    }
+}
+
+static void report_snapshot(yyjson_val *snapshot, struct ek_table *table)
+{
+    yyjson_val *v;
+    struct cell c;
+    char name[128], text[64];
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(snapshot, "sets"), i, n, v)
+    {
+        snprintf(name, sizeof name, "policies of /%.100s", str(v, "name"));
+        snprintf(text, sizeof text, "%" PRIu64 ", %" PRIu64 " applied",
+                 yyjson_get_uint(yyjson_obj_get(v, "policies")),
+                 yyjson_get_uint(yyjson_obj_get(v, "applied")));
+        fact(table, name, text);
+    }
+    yyjson_arr_foreach(yyjson_obj_get(snapshot, "params"), i, n, v)
+    {
+        snprintf(name, sizeof name, "params %.50s %.60s", str(v, "apiVersion"), str(v, "kind"));
+        fact(table, name,
+             yyjson_obj_get(v, "objects") ? number(v, "objects", &c) : "not listed yet");
+    }
+    fact(table, "namespaces", number(snapshot, "namespaces", &c));
+    fact(table, "schemas", number(snapshot, "schemas", &c));
+}
+
+static void report_webhook(const struct report *r)
+{
+    yyjson_val *webhook = yyjson_obj_get(r->answer, "webhook");
     EK_AUTOPTR(ek_table, ek_table_free) *table = facts();
     struct cell c;
 
-    if (!queue)
+    if (!webhook)
         return;
-    fact(table, "ready", number(queue, "depth", &c));
-    fact(table, "waiting", number(queue, "waiting", &c));
-    fact(table, "processing", number(queue, "processing", &c));
-    fact(table, "adds", number(queue, "adds", &c));
-    fact(table, "delayed adds", number(queue, "retries", &c));
-    if (!r->overview)
-        put_table(r, "QUEUE", table);
-    report_keys(r, queue);
-    report_runs(r, queue);
+    fact(table, "ready", yes_no(webhook, "ready"));
+    fact(table, "address", str(webhook, "address"));
+    fact(table, "threads", number(webhook, "threads", &c));
+    fact(table, "certificate expires in",
+         until(r, yyjson_obj_get(webhook, "certificate"), "notAfter", &c));
+    report_authorities(r, webhook, table);
+    report_snapshot(yyjson_obj_get(webhook, "snapshot"), table);
+    put_table(r, "WEBHOOK", table);
 }
 
 /* --- probe targets ------------------------------------------------------------------------ */
@@ -434,8 +514,9 @@ int ek_debug_report(yyjson_val *answer, const char *only, bool overview, bool co
     report_manager(&r);
     report_leader(&r);
     report_informers(&r);
-    report_queue(&r);
+    report_queues(&r);
     report_peers(&r);
+    report_webhook(&r);
     report_log(&r);
     return out->failed;
 }

@@ -280,6 +280,13 @@ bool ek_mutation_params_at(const struct ek_mutation_params *params, size_t i,
     return true;
 }
 
+struct ek_informer *ek_mutation_params_informer(const struct ek_mutation_params *params, size_t i,
+                                                bool *ret_end)
+{
+    *ret_end = i >= params->n_kinds;
+    return *ret_end ? NULL : params->kinds[i]->informer;
+}
+
 bool ek_mutation_params_are_settled(const struct ek_mutation_params *params)
 {
     for (size_t i = 0; i < params->n_kinds; i++) {

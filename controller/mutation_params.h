@@ -44,6 +44,11 @@ void ek_mutation_params_want(struct ek_mutation_params *params, const struct ek_
 bool ek_mutation_params_at(const struct ek_mutation_params *params, size_t i,
                            struct ek_param_state *ret);
 
+/* The informer of the i-th kind, for metrics and debugging; NULL while it has none, and beyond the
+ * last, where *ret_end is set. Borrowed. */
+struct ek_informer *ek_mutation_params_informer(const struct ek_mutation_params *params, size_t i,
+                                                bool *ret_end);
+
 /* True when each wanted kind is listed, or has been told why it cannot be. */
 bool ek_mutation_params_are_settled(const struct ek_mutation_params *params);
 

@@ -5,12 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "controller/controllers.h"
 #include "controller/debug_socket.h"
 #include "controller/election.h"
 #include "controller/mutation_controller.h"
 #include "controller/process_metrics.h"
 #include "controller/run_options.h"
-#include "controller/runner_metrics.h"
 #include "controller/serving.h"
 #include "controller/skew_controller.h"
 #include "controller/uuid.h"
@@ -19,8 +19,6 @@
 
 /* How overdue the lease may be before /healthz fails (controller-runtime's adaptor). */
 #define ELECTION_TOLERANCE_MS 20000
-#define CONTROLLER            "controlplane"
-#define POLICY_CONTROLLER     "mutatingadmissionpolicy"
 
 struct process {
     const struct ek_run_options *options;
@@ -30,9 +28,8 @@ struct process {
     struct ek_client *client;
     struct ek_metrics *metrics;
     struct ek_standard_metrics standard;
-    struct ek_runner_metrics skew_metrics, mutation_metrics;
+    struct ek_registry *registry;
     struct ek_process_metrics *process_metrics;
-    struct ek_informer_metrics informer_metrics[8];
     struct ek_serving *serving;
     struct ek_webhook_serving *webhook;
     struct ek_manager *manager;
@@ -52,37 +49,6 @@ static void on_rest(void *ctx, const char *method, const char *code, const char 
     struct process *p = ctx;
     (void)seconds;
     ek_standard_metrics_rest(&p->standard, method, code, host);
-}
-
-/* --- what is read when somebody scrapes --------------------------------------------------- */
-
-static void collect(void *ctx)
-{
-    struct process *p = ctx;
-    const struct ek_resource *resource;
-    struct ek_informer *informer;
-
-    ek_runner_metrics_collect(&p->skew_metrics, ek_skew_controller_runner(p->skew));
-    ek_runner_metrics_collect(&p->mutation_metrics, ek_mutation_controller_runner(p->mutation));
-    for (size_t i = 0; i < EK_ARRAY_SIZE(p->informer_metrics); i++) {
-        informer = ek_skew_watch_informer(ek_skew_controller_watch(p->skew), i, &resource);
-        if (informer)
-            ek_informer_metrics_store(&p->informer_metrics[i],
-                                      ek_store_resource_version(ek_informer_store(informer)));
-    }
-}
-
-static void init_informer_metrics(struct process *p)
-{
-    const struct ek_resource *r;
-
-    for (size_t i = 0; ek_skew_watch_informer(ek_skew_controller_watch(p->skew), i, &r); i++) {
-        char name[96];
-        snprintf(name, sizeof name, "%s-%s%s", CONTROLLER, r->resource,
-                 r->label_selector && strstr(r->label_selector, "kube-proxy") ? "-proxy" : "");
-        ek_informer_metrics_init(&p->informer_metrics[i], &p->standard, name, r->group, r->version,
-                                 r->resource);
-    }
 }
 
 /* --- leadership --------------------------------------------------------------------------- */
@@ -256,8 +222,12 @@ static int start_debugging(struct process *p, struct ek_err *err)
                                  .server = ek_client_server(p->client),
                                  .started_ms = ek_debug_clock().mono_ms,
                                  .log = p->log,
-                                 .watch = ek_skew_controller_watch(p->skew),
-                                 .runner = ek_skew_controller_runner(p->skew),
+                                 .registry = p->registry,
+                                 .prober = ek_skew_watch_prober(ek_skew_controller_watch(p->skew)),
+                                 .webhook = ek_webhook_serving_is_on(p->webhook)
+                                                ? ek_webhook_serving_webhook(p->webhook)
+                                                : NULL,
+                                 .certs = ek_webhook_serving_certs(p->webhook),
                                  .election = p->election,
                                  .manager = p->manager,
                                  .loop = &p->debug_loop,
@@ -303,9 +273,8 @@ static void make_metrics(struct process *p)
 {
     p->metrics = ek_metrics_new();
     ek_standard_metrics_init(&p->standard, p->metrics);
-    ek_runner_metrics_init(&p->skew_metrics, &p->standard, p->log, CONTROLLER, "ControlPlane", 1);
-    ek_runner_metrics_init(&p->mutation_metrics, &p->standard, p->log, POLICY_CONTROLLER,
-                           "MutatingAdmissionPolicy", 2);
+    p->registry =
+        ek_registry_new(ek_controller_rows, EK_CONTROLLERS, p->metrics, &p->standard, p->log);
     p->process_metrics = ek_process_metrics_new(p->metrics, "/proc");
     ek_build_info_register(p->metrics, EK_VERSION, "");
 }
@@ -340,14 +309,13 @@ static void make_parts(struct process *p)
         .recorder = p->recorder,
         .log = p->log,
         .may_write = may_write,
-        .observer = ek_runner_metrics_observer(&p->skew_metrics),
-        .queue = &p->skew_metrics.queue,
+        .observer = ek_registry_observer(p->registry, EK_CONTROLLER_SKEW),
+        .queue = ek_registry_queue(p->registry, EK_CONTROLLER_SKEW),
         .planned = on_planned,
         .ctx = p,
     };
     p->skew = ek_skew_controller_new(&skew);
-    init_informer_metrics(p);
-    ek_metrics_add_collector(p->metrics, collect, p);
+    ek_registry_set(p->registry, EK_CONTROLLER_SKEW, p->skew);
 }
 
 static int make_webhook(struct process *p, struct ek_err *err)
@@ -395,12 +363,14 @@ static void make_mutation(struct process *p)
         .recorder = p->recorder,
         .log = p->log,
         .may_write = may_write,
-        .observer = ek_runner_metrics_observer(&p->mutation_metrics),
-        .queue = &p->mutation_metrics.queue,
+        .observer = ek_registry_observer(p->registry, EK_CONTROLLER_MUTATION),
+        .queue = ek_registry_queue(p->registry, EK_CONTROLLER_MUTATION),
         .now_ms = wall_clock_ms,
         .ctx = p,
     };
     p->mutation = ek_mutation_controller_new(&config);
+    ek_registry_set(p->registry, EK_CONTROLLER_MUTATION, p->mutation);
+    ek_registry_set(p->registry, EK_CONTROLLER_CERTIFICATES, config.certs);
     if (on)
         ek_webhook_serving_observe(p->webhook, on_bundle, p);
 }
@@ -479,6 +449,7 @@ static void destroy(struct process *p)
     ek_manager_free(p->manager);
     ek_process_metrics_free(p->process_metrics);
     ek_metrics_free(p->metrics);
+    ek_registry_free(p->registry);
     ek_client_config_free(p->config);
     ek_log_free(p->log);
 }

@@ -254,6 +254,13 @@ void ek_informer_metrics_init(struct ek_informer_metrics *informer,
         ek_metric_with(standard->informer_version, name, group, version, resource, NULL);
 }
 
+void ek_informer_metrics_remove(struct ek_standard_metrics *standard, const char *const *labels)
+{
+    ek_metric_remove(standard->informer_queued, labels);
+    ek_metric_remove(standard->informer_latency, labels);
+    ek_metric_remove(standard->informer_version, labels);
+}
+
 void ek_informer_metrics_queued(struct ek_informer_metrics *informer, size_t n)
 {
     ek_metric_set(informer->queued, (double)n);

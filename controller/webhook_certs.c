@@ -366,6 +366,11 @@ void ek_webhook_certs_poke(struct ek_webhook_certs *certs)
         look_in(certs, 1);
 }
 
+struct ek_informer *ek_webhook_certs_informer(const struct ek_webhook_certs *certs)
+{
+    return certs->informer;
+}
+
 void ek_webhook_certs_free(struct ek_webhook_certs *certs)
 {
     if (!certs)

@@ -62,6 +62,9 @@ void ek_webhook_certs_published(struct ek_webhook_certs *certs, const char *bund
 /* Has everything looked at again: leadership was gained. */
 void ek_webhook_certs_poke(struct ek_webhook_certs *certs);
 
+/* The informer of the Secret, for metrics and debugging; NULL while there is none. Borrowed. */
+struct ek_informer *ek_webhook_certs_informer(const struct ek_webhook_certs *certs);
+
 /* Releases it after its runnable has stopped, or if it was never started. NULL is fine. */
 void ek_webhook_certs_free(struct ek_webhook_certs *certs);
 

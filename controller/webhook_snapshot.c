@@ -34,6 +34,11 @@ struct ek_object_list *ek_object_list_new(struct ek_obj *const *items, size_t n)
     return list;
 }
 
+size_t ek_object_list_size(const struct ek_object_list *list)
+{
+    return list->n;
+}
+
 struct ek_object_list *ek_object_list_ref(const struct ek_object_list *list)
 {
     struct ek_object_list *same = (struct ek_object_list *)(uintptr_t)list;
@@ -234,6 +239,27 @@ const struct ek_policy_set *ek_webhook_snapshot_policies(const struct ek_webhook
         if (!strcmp(snapshot->sets[i].name, name))
             return &snapshot->sets[i].set;
     return NULL;
+}
+
+const struct ek_policy_set *
+ek_webhook_snapshot_policies_at(const struct ek_webhook_snapshot *snapshot, size_t i,
+                                const char **ret_name)
+{
+    if (i >= snapshot->n_sets)
+        return NULL;
+    *ret_name = snapshot->sets[i].name;
+    return &snapshot->sets[i].set;
+}
+
+const struct ek_webhook_params *
+ek_webhook_snapshot_params_at(const struct ek_webhook_snapshot *snapshot, size_t i)
+{
+    return i < snapshot->n_params ? &snapshot->params[i].params : NULL;
+}
+
+size_t ek_webhook_snapshot_n_schemas(const struct ek_webhook_snapshot *snapshot)
+{
+    return snapshot->n_schemas;
 }
 
 const struct ek_object_list *

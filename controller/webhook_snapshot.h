@@ -28,6 +28,7 @@ struct ek_object_list;
 
 /* A list of n objects (each reference is shared; any order); one reference for the caller. */
 struct ek_object_list *ek_object_list_new(struct ek_obj *const *items, size_t n);
+size_t ek_object_list_size(const struct ek_object_list *list);
 struct ek_object_list *ek_object_list_ref(const struct ek_object_list *list);
 void ek_object_list_unref(struct ek_object_list *list); /* NULL is fine */
 
@@ -94,6 +95,13 @@ struct ek_webhook_params {
 /* All of these return borrowed values, NULL where there is none. */
 const struct ek_policy_set *ek_webhook_snapshot_policies(const struct ek_webhook_snapshot *snapshot,
                                                          const char *name);
+/* The i-th set, with its name; the i-th kind of params; NULL beyond the last. For debugging. */
+const struct ek_policy_set *
+ek_webhook_snapshot_policies_at(const struct ek_webhook_snapshot *snapshot, size_t i,
+                                const char **ret_name);
+const struct ek_webhook_params *
+ek_webhook_snapshot_params_at(const struct ek_webhook_snapshot *snapshot, size_t i);
+size_t ek_webhook_snapshot_n_schemas(const struct ek_webhook_snapshot *snapshot);
 const struct ek_object_list *
 ek_webhook_snapshot_namespaces(const struct ek_webhook_snapshot *snapshot);
 const struct ek_webhook_params *

@@ -488,6 +488,11 @@ struct ek_store *ek_informer_store(struct ek_informer *informer)
     return informer->store;
 }
 
+const struct ek_resource *ek_informer_resource(const struct ek_informer *informer)
+{
+    return &informer->resource;
+}
+
 const struct ek_reflector *ek_informer_reflector(const struct ek_informer *informer)
 {
     return informer->reflector;

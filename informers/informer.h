@@ -67,6 +67,9 @@ void ek_informer_free(struct ek_informer *informer);
 
 struct ek_store *ek_informer_store(struct ek_informer *informer);
 
+/* What it watches; borrowed. */
+const struct ek_resource *ek_informer_resource(const struct ek_informer *informer);
+
 /* Its state machine, to be looked at only: status and history. Its times are uv_now's. Borrowed. */
 const struct ek_reflector *ek_informer_reflector(const struct ek_informer *informer);
 void ek_informer_status(const struct ek_informer *informer, struct ek_informer_status *ret_status);

@@ -95,21 +95,54 @@ static const struct {
      "- nodes: a\\n- b \\x1b[31m \"c\" (what is known is getting old); BACKOFF for 30s, next try "
      "in 5s\n"},
 
-    {"a key that rests", "\"queue\":{\"keys\":[{\"key\":\"a\",\"requeues\":0}]}", ""},
+    {"a key that rests",
+     "\"queues\":[{\"controller\":\"policies\",\"keys\":[{\"key\":\"a\",\"requeues\":0}]}]", ""},
     {"a key that fails",
-     "\"queue\":{\"keys\":[{\"key\":\"a\",\"requeues\":7,\"dueTime\":\"2026-11-20T10:00:03Z\"}],"
+     "\"queues\":[{\"controller\":\"policies\",\"keys\":[{\"key\":\"a\",\"requeues\":7,\"dueTime\":"
+     "\"2026-11-20T10:00:03Z\"}],"
      "\"runs\":[{\"key\":\"b\",\"error\":{\"message\":\"not this\"}},{\"key\":\"a\"},{\"key\":"
      "\"a\",\"error\":{\"message\":\"conflict\"}},{\"key\":\"a\",\"error\":{\"message\":\"older\"}}"
-     "]}",
-     "- queue: \"a\" failed 7 times in a row, next try in 3s: conflict\n"},
+     "]}]",
+     "- policies: \"a\" failed 7 times in a row, next try in 3s: conflict\n"},
     {"a run that takes long",
-     "\"queue\":{\"keys\":[{\"key\":\"a\",\"processingSince\":\"2026-11-20T09:58:00Z\"}]}",
-     "- queue: \"a\" has been reconciled for 2m\n"},
+     "\"queues\":[{\"controller\":\"policies\",\"keys\":[{\"key\":\"a\",\"processingSince\":\"2026-"
+     "11-20T09:58:00Z\"}]}]",
+     "- policies: \"a\" has been reconciled for 2m\n"},
     {"a run that does not yet",
-     "\"queue\":{\"keys\":[{\"key\":\"a\",\"processingSince\":\"2026-11-20T09:59:40Z\"}]}", ""},
+     "\"queues\":[{\"controller\":\"policies\",\"keys\":[{\"key\":\"a\",\"processingSince\":\"2026-"
+     "11-20T09:59:40Z\"}]}]",
+     ""},
     {"a key that nobody takes",
-     "\"queue\":{\"keys\":[{\"key\":\"a\",\"readySince\":\"2026-11-20T09:59:00Z\"}]}",
-     "- queue: \"a\" has waited for a worker for 60s\n"},
+     "\"queues\":[{\"controller\":\"policies\",\"keys\":[{\"key\":\"a\",\"readySince\":\"2026-11-"
+     "20T09:59:00Z\"}]}]",
+     "- policies: \"a\" has waited for a worker for 60s\n"},
+
+    {"another controller's runs say nothing",
+     "\"queues\":[{\"controller\":\"skew\",\"runs\":[{\"key\":\"a\",\"error\":{"
+     "\"message\":\"not this\"}}]},{\"controller\":\"policies\",\"keys\":[{\"key\":\"a\","
+     "\"requeues\":1,\"dueTime\":\"2026-11-20T10:00:03Z\"}]}]",
+     "- policies: \"a\" failed 1 times in a row, next try in 3s: see the log\n"},
+
+    {"a webhook that is well",
+     "\"webhook\":{\"ready\":true,\"certificate\":{\"notAfter\":\"2027-11-20T10:00:00Z\"},"
+     "\"authorities\":[{\"readable\":true,\"notAfter\":\"2036-11-20T10:00:00Z\"}],\"snapshot\":"
+     "{\"params\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"listed\":true}]}}",
+     ""},
+    {"a webhook that does not answer",
+     "\"webhook\":{\"ready\":false" ERROR("timeout", "the webhook does not listen") "}",
+     "- the webhook does not listen: requests are not answered\n"},
+    {"its certificate is at its end",
+     "\"webhook\":{\"certificate\":{\"notAfter\":\"2026-11-20T09:00:00Z\"}}",
+     "- the webhook's certificate expired 60m ago\n"},
+    {"an authority, too; another is none",
+     "\"webhook\":{\"authorities\":[{\"readable\":true,\"notAfter\":\"2026-11-21T10:00:00Z\"},{"
+     "\"readable\":false}]}",
+     "- an authority of the webhook's certificate expires in 24h\n"
+     "- the webhook's authorities hold a certificate that cannot be read\n"},
+    {"params that are not listed",
+     "\"webhook\":{\"snapshot\":{\"params\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+     "\"listed\":false}]}}",
+     "- the webhook: params v1 ConfigMap are not listed yet: policies that use them wait\n"},
 
     {"a target not asked yet", PEER(""), "- kube-apiserver 10.0.0.1:6443: not asked yet\n"},
     {"a target that is well", PEER(",\"reachable\":true,\"ready\":true," REACH("")), ""},
@@ -147,8 +180,8 @@ static const struct {
      "- log: 5 lines were lost because whoever reads them is stuck\n"},
 
     {"what is of the wrong type is not there",
-     "\"manager\":[],\"leader\":1,\"informers\":{\"a\":1},\"queue\":{\"keys\":\"x\"},\"peers\":"
-     "null,\"process\":\"\",\"log\":true",
+     "\"manager\":[],\"leader\":1,\"informers\":{\"a\":1},\"queues\":[{\"keys\":\"x\"}],\"peers\":"
+     "null,\"webhook\":[],\"process\":\"\",\"log\":true",
      ""},
 };
 
@@ -229,9 +262,10 @@ static const struct {
                  "\"WATCHING\",\"to\":\"BACKOFF\",\"cause\":\"TIMER\",\"message\":\"slow\"}]") "]",
      NULL, false,
      "INFORMERS\n"
-     "RESOURCE   VERSION   SCOPE   STATE     FOR   NEXT TRY   SYNCED   SERVED   OBJECTS   AT   "
-     "LISTS   WATCHES   EVENTS   FAILURES   LAST EVENT\n"
-     "nodes      v1        -       BACKOFF   30s   5s         yes      yes      5         77   1  "
+     "RESOURCE   CONTROLLER   VERSION   SCOPE   STATE     FOR   NEXT TRY   SYNCED   SERVED   "
+     "OBJECTS   AT   LISTS   WATCHES   EVENTS   FAILURES   LAST EVENT\n"
+     "nodes      -            v1        -       BACKOFF   30s   5s         yes      yes      5     "
+     "    77   1  "
      "     2         3        1          -\n"
      "\n"
      "LAST FAILURES OF INFORMERS\n"
@@ -248,42 +282,61 @@ static const struct {
      "\"history\":[{\"from\":\"OPENING\",\"to\":\"WATCHING\",\"cause\":\"WATCH_OPEN\"}]}]",
      "leases", false,
      "INFORMERS\n"
-     "RESOURCE   VERSION                  SCOPE             STATE      FOR   NEXT TRY   SYNCED   "
-     "SERVED   OBJECTS   AT   LISTS   WATCHES   EVENTS   FAILURES   LAST EVENT\n"
-     "leases     coordination.k8s.io/v1   kube-system a=b   WATCHING   -     -          -        "
+     "RESOURCE   CONTROLLER   VERSION                  SCOPE             STATE      FOR   NEXT TRY "
+     " "
+     " SYNCED   SERVED   OBJECTS   AT   LISTS   WATCHES   EVENTS   FAILURES   LAST EVENT\n"
+     "leases     -            coordination.k8s.io/v1   kube-system a=b   WATCHING   -     -        "
+     "  -        "
      "-        -         -    -       -         -        -          -\n"
      "\n"
      "HISTORY OF INFORMERS\n"
      "RESOURCE   AGO   FROM      TO         CAUSE        MESSAGE\n"
      "leases     -     OPENING   WATCHING   WATCH_OPEN\n"},
     {"an overview has the last five runs",
-     "\"queue\":{\"depth\":0,\"keys\":[],\"runs\":[{\"key\":\"1\"},{\"key\":\"2\"},{\"key\":\"3\"},"
+     "\"queues\":[{\"controller\":\"c\",\"depth\":0,\"keys\":[],\"runs\":[{\"key\":\"1\"},{\"key\":"
+     "\"2\"},{\"key\":\"3\"},"
      "{\"key\":\"4\"},{\"key\":\"5\",\"result\":\"error\",\"tookMs\":12,\"id\":\"u\",\"error\":{"
-     "\"message\":\"why\"}},{\"key\":\"6\"}]}",
+     "\"message\":\"why\"}},{\"key\":\"6\"}]}]",
      NULL, true,
      "LAST RECONCILES\n"
-     "AGO   KEY   RESULT   MS   ID   ERROR\n"
-     "-     1              -\n"
-     "-     2              -\n"
-     "-     3              -\n"
-     "-     4              -\n"
-     "-     5     error    12   u    why\n"},
-    {"the queue alone has its numbers",
-     "\"queue\":{\"depth\":1,\"waiting\":0,\"processing\":0,\"adds\":9,\"retries\":2,\"keys\":[{"
+     "CONTROLLER   AGO   KEY   RESULT   MS   ID   ERROR\n"
+     "c            -     1              -\n"
+     "c            -     2              -\n"
+     "c            -     3              -\n"
+     "c            -     4              -\n"
+     "c            -     5     error    12   u    why\n"},
+    {"the queues alone have their numbers",
+     "\"queues\":[{\"controller\":\"c\",\"depth\":1,\"waiting\":0,\"processing\":0,\"adds\":9,"
+     "\"retries\":2,\"keys\":[{"
      "\"key\":\"cluster\",\"state\":\"ready\",\"readySince\":\"2026-11-20T09:59:58Z\",\"priority\":"
-     "-100,\"requeues\":1}],\"runs\":[]}",
+     "-100,\"requeues\":1}],\"runs\":[]}]",
      NULL, false,
-     "QUEUE\n"
-     "WHAT           VALUE\n"
-     "ready          1\n"
-     "waiting        0\n"
-     "processing     0\n"
-     "adds           9\n"
-     "delayed adds   2\n"
+     "QUEUES\n"
+     "CONTROLLER   READY   WAITING   PROCESSING   ADDS   DELAYED ADDS\n"
+     "c            1       0         0            9      2\n"
      "\n"
-     "KEYS IN THE QUEUE\n"
-     "KEY       STATE   FOR   DUE IN   PRIORITY   FAILURES\n"
-     "cluster   ready   2s    -        -100       1\n"},
+     "KEYS IN THE QUEUES\n"
+     "CONTROLLER   KEY       STATE   FOR   DUE IN   PRIORITY   FAILURES\n"
+     "c            cluster   ready   2s    -        -100       1\n"},
+    {"a webhook and what it answers by",
+     "\"webhook\":{\"ready\":true,\"address\":\"[::]:9443\",\"threads\":2,\"certificate\":{"
+     "\"notAfter\":\"2026-11-23T10:00:00Z\"},\"authorities\":[{\"notAfter\":"
+     "\"2026-11-25T10:00:00Z\"}],\"snapshot\":{\"sets\":[{\"name\":\"mutate\",\"policies\":3,"
+     "\"applied\":2}],\"params\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"objects\":"
+     "4},{\"apiVersion\":\"a/v1\",\"kind\":\"B\"}],\"namespaces\":7,\"schemas\":1}}",
+     NULL, true,
+     "WEBHOOK\n"
+     "WHAT                     VALUE\n"
+     "ready                    yes\n"
+     "address                  [::]:9443\n"
+     "threads                  2\n"
+     "certificate expires in   3d\n"
+     "authority expires in     5d\n"
+     "policies of /mutate      3, 2 applied\n"
+     "params v1 ConfigMap      4\n"
+     "params a/v1 B            not listed yet\n"
+     "namespaces               7\n"
+     "schemas                  1\n"},
     {"a target by its address shows every question",
      PEER(",\"reachable\":true,\"ready\":true,\"gitVersion\":\"v1.36.2\",\"emulation\":\"1.34\","
           "\"discovery\":{\"form\":\"v2\",\"resources\":120},\"certificate\":{\"notAfter\":"
@@ -305,7 +358,8 @@ static const struct {
     {"a terminal's codes stay text", "\"log\":{\"level\":\"\\u001b[31mred\"}", NULL, false,
      "LOG\nWHAT    VALUE\nlevel   \\x1b[31mred\n"},
     {"what is of the wrong type is not there",
-     "\"manager\":[],\"leader\":1,\"informers\":{\"a\":1},\"queue\":[],\"peers\":null,\"log\":true",
+     "\"manager\":[],\"leader\":1,\"informers\":{\"a\":1},\"queues\":[1],\"webhook\":2,\"peers\":"
+     "null,\"log\":true",
      NULL, true, ""},
 };
 

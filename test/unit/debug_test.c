@@ -516,7 +516,8 @@ static const struct {
     {"their group", "manager", "manager/parts/0/group", "caches", 0},
     {"and what keeps the manager", "manager", "manager/parts/0/state", "not ready", 0},
     {"a part that waits for it", "manager", "manager/parts/1/state", "not started", 0},
-    {"what is not there is left out", "queue", "queue", "", 0},
+    {"what is not there is left out", "queue", "queues", "", 0},
+    {"a webhook that is off, too", "all", "webhook", "", 0},
     {"reading the level", "log-level", "log/level", "info", 0},
     {"switching it up", "log-level debug", "log/level", "debug", 1},
     {"far up", "log-level 5", "log/level", "5", 5},
@@ -529,11 +530,11 @@ static const struct {
      0},
     {"an unknown topic", "secrets\x1b", "error",
      "unknown topic \"secrets\\x1b\": ask for all, process, manager, leader, informers, queue, "
-     "peers or log-level",
+     "peers, webhook or log-level",
      0},
     {"nothing", "", "error",
-     "unknown topic \"\": ask for all, process, manager, leader, informers, queue, peers or "
-     "log-level",
+     "unknown topic \"\": ask for all, process, manager, leader, informers, queue, peers, "
+     "webhook or log-level",
      0},
     {"an argument too many", "queue all", "error", "topic queue takes no argument", 0},
     {"errors stand alone", "queue all", "time", "", 0},
