@@ -155,16 +155,18 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
 
 /* ---- Passes ---- */
 
-static bool is_namespace(const struct ek_gvk *kind)
+/* A namespaced object without its Namespace cannot be judged by anybody: that there is none is told
+ * as the server does; that it could not be read counts by each policy's failurePolicy. */
+static bool namespace_is_missing(struct ek_run *run, const struct ek_invocation *invocations,
+                                 size_t n)
 {
-    return !*kind->group && !strcmp(kind->version, "v1") && !strcmp(kind->kind, "Namespace");
-}
-
-/* A namespaced object without its Namespace cannot be judged by anybody. */
-static bool namespace_is_missing(struct ek_run *run)
-{
-    if (!*run->request->namespace || is_namespace(&run->request->kind) || run->namespace_object)
+    if (!ek_run_lacks_namespace(run))
         return false;
+    if (run->namespace_failure.code) {
+        for (size_t i = 0; i < n && !ek_run_needs_namespace(run, invocations[i].bound);)
+            i++;
+        return true;
+    }
     ek_err_set(&run->status, EK_E_NOENT, "namespaces \"%s\" not found", run->request->namespace);
     run->status.http_status = 404;
     snprintf(run->status.reason, sizeof run->status.reason, "NotFound");
@@ -274,7 +276,7 @@ static bool begin_pass(struct ek_run *run, struct pass *pass, struct ek_working 
     pass->track = run->options->trace || pass->n_extended;
     if (pass->number == 1)
         pass->limit = ek_fixpoint_limit(pass->n_extended);
-    if (is_over(run) || (*ret_n > 0 && namespace_is_missing(run)))
+    if (is_over(run) || (*ret_n > 0 && namespace_is_missing(run, *ret, *ret_n)))
         return false;
     working->dirty = false;
     run->error = ek_views_init(&pass->views, run, working, *ret, *ret_n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/mutation/invocation.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/mem.h"
@@ -100,11 +101,35 @@ void ek_run_find_namespace(struct ek_run *run)
     case EK_WORLD_PENDING:
         run->pending = true;
         break;
-    case EK_WORLD_ABSENT:
     case EK_WORLD_FAILED:
+        run->namespace_object = NULL;
+        run->namespace_failure = err;
+        if (!run->namespace_failure.code)
+            ek_err_set(&run->namespace_failure, EK_E_IO, "it is not told why");
+        break;
+    case EK_WORLD_ABSENT:
         run->namespace_object = NULL;
         break;
     }
+}
+
+bool ek_run_lacks_namespace(const struct ek_run *run)
+{
+    const struct ek_gvk *kind = &run->request->kind;
+    bool is_one = !*kind->group && !strcmp(kind->version, "v1") && !strcmp(kind->kind, "Namespace");
+
+    return *run->request->namespace && !is_one && !run->namespace_object;
+}
+
+bool ek_run_needs_namespace(struct ek_run *run, const struct ek_bound *bound)
+{
+    if (!run->namespace_failure.code || bound->policy->ignore_failures || !bound->apply)
+        return false;
+    ek_err_set(&run->status, EK_E_IO, "policy '%s' cannot read namespace \"%s\": %s",
+               bound->policy->name, run->request->namespace, run->namespace_failure.message);
+    run->status.http_status = 500;
+    snprintf(run->status.reason, sizeof run->status.reason, "InternalError");
+    return true;
 }
 
 /* ---- Params ---- */
@@ -258,14 +283,18 @@ static bool match(struct ek_run *run, const struct ek_bound *bound,
     enum ek_rules_answer answer =
         ek_rules_match(policy->rules, request, run->namespace_object, run->world->equivalents,
                        &invocation->resource, &invocation->kind, &err);
-    if (answer == EK_RULES_ERROR)
+    if (answer == EK_RULES_ERROR && run->namespace_failure.code)
+        ek_run_needs_namespace(run, bound);
+    else if (answer == EK_RULES_ERROR)
         ek_run_deny(run, bound, true, "Forbidden",
                     ek_arena_printf(run->arena, "failed to configure policy: %s", err.message));
     if (answer != EK_RULES_YES)
         return false;
     answer = ek_rules_match(bound->binding->rules, request, run->namespace_object,
                             run->world->equivalents, &resource, &kind, &err);
-    if (answer == EK_RULES_ERROR)
+    if (answer == EK_RULES_ERROR && run->namespace_failure.code)
+        ek_run_needs_namespace(run, bound);
+    else if (answer == EK_RULES_ERROR)
         misconfigured(run, bound, err.message);
     return answer == EK_RULES_YES;
 }

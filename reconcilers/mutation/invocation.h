@@ -43,7 +43,8 @@ struct ek_run {
     const struct ek_engine_options *options;
     struct ek_arena *arena;
 
-    yyjson_val *namespace_object; /* NULL for cluster-scoped objects and Namespaces */
+    yyjson_val *namespace_object;    /* NULL for cluster-scoped objects and Namespaces */
+    struct ek_err namespace_failure; /* why it could not be read; code 0: it was, or is absent */
     struct ek_known_schema schema;
     bool pending; /* the world has to be asked something first */
     int error;    /* EK_E_* that ends the run */
@@ -71,8 +72,18 @@ struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, co
 bool ek_run_is_exempt(const struct ek_admission_request *request);
 
 /* Finds the Namespace that the request is in, for selectors and expressions; may set run->pending.
- */
+ * A failure to read it is noted. */
 void ek_run_find_namespace(struct ek_run *run);
+
+/* True when the object lives in a namespace whose Namespace is not there, or could not be read. */
+bool ek_run_lacks_namespace(const struct ek_run *run);
+
+/*
+ * For a bound policy that needs the Namespace to match or to run: true when that could not be read
+ * and the policy may not be left out for it, which ends the run with a status of 500. One whose
+ * failurePolicy is Ignore, or that is only observed, is left out.
+ */
+bool ek_run_needs_namespace(struct ek_run *run, const struct ek_bound *bound);
 
 /*
  * Lists the invocations of request in the order of the set. Policies and bindings that match but

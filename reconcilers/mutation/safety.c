@@ -131,6 +131,10 @@ static void check_invocation(struct check *c, const struct ek_invocation *invoca
     const struct ek_policy *policy = invocation->bound->policy;
     struct ek_step step = {0};
 
+    if (c->run.namespace_failure.code && ek_run_lacks_namespace(&c->run)) {
+        cannot_check(c, invocation, 0, c->run.namespace_failure.message);
+        return;
+    }
     switch (ek_judge_conditions(&c->run, invocation, c->run.request->object, &step)) {
     case EK_CONDITIONS_FALSE:
         return;
@@ -179,6 +183,14 @@ static void check_all(struct check *c)
             check_invocation(c, &invocations[i]);
 }
 
+/* Matching has failed for a policy that may not be left out. */
+static void tell_status(struct ek_run *run, struct ek_safety_outcome *ret)
+{
+    *ret = (struct ek_safety_outcome){.code = run->status.http_status,
+                                      .reason = ek_arena_strdup(run->arena, run->status.reason),
+                                      .message = ek_arena_strdup(run->arena, run->status.message)};
+}
+
 int ek_safety_check(const struct ek_policy_set *set, const struct ek_admission_request *request,
                     const struct ek_mutation_world *world, const struct ek_engine_options *options,
                     struct ek_arena *arena, struct ek_safety_outcome *ret)
@@ -197,7 +209,9 @@ int ek_safety_check(const struct ek_policy_set *set, const struct ek_admission_r
     if (c.run.error)
         return c.run.error;
     ret->pending = c.run.pending;
-    if (c.run.pending || c.n == 0)
+    if (!c.run.pending && c.run.status.code)
+        tell_status(&c.run, ret);
+    if (c.run.pending || c.run.status.code || c.n == 0)
         return 0;
     *ret = (struct ek_safety_outcome){.code = 403,
                                       .reason = "Invalid",

@@ -30,7 +30,7 @@ struct ek_safety_outcome {
     bool pending; /* as in ek_mutation_outcome */
     bool allowed;
     int code;            /* of a denial: HTTP status */
-    const char *reason;  /* "Invalid" */
+    const char *reason;  /* "Invalid"; "InternalError" when it cannot be told who matches */
     const char *message; /* the first; all are in findings */
     const struct ek_safety_finding *findings;
     size_t n_findings;

@@ -96,9 +96,12 @@ static enum ek_world_answer find_namespace(void *arg, const char *name, yyjson_v
 {
     struct test_mutation_world *w = arg;
 
-    (void)err;
     if (is_pending(w, &w->pending_namespace))
         return EK_WORLD_PENDING;
+    if (w->broken_namespace) {
+        ek_err_set(err, EK_E_IO, "connection refused");
+        return EK_WORLD_FAILED;
+    }
     *ret_object = yyjson_obj_get(yyjson_doc_get_root(w->namespaces), name);
     return *ret_object ? EK_WORLD_FOUND : EK_WORLD_ABSENT;
 }

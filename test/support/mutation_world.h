@@ -19,6 +19,7 @@ struct test_mutation_world {
     const char *cluster_kind; /* of params that live in no namespace; NULL: none */
     const char *unknown_kind; /* of params that the server does not know; NULL: none */
     bool allow;               /* what authorizer checks answer */
+    bool broken_namespace;    /* Namespaces cannot be read */
     bool pending_namespace;   /* the next question is answered "not known yet", once each */
     bool pending_params, pending_schema, pending_authorize;
     unsigned asked; /* questions so far */

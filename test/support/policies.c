@@ -159,7 +159,7 @@ static void add_more(yyjson_mut_doc *doc, yyjson_mut_val *spec, const char *more
     yyjson_doc *members = ek_json_parse(text, (size_t)len, &err);
     ck_assert_msg(members != NULL, "%s: %s", text, err.message);
     yyjson_obj_foreach(yyjson_doc_get_root(members), i, n, key, value)
-        yyjson_mut_obj_add(spec, yyjson_val_mut_copy(doc, key), yyjson_val_mut_copy(doc, value));
+        yyjson_mut_obj_put(spec, yyjson_val_mut_copy(doc, key), yyjson_val_mut_copy(doc, value));
     yyjson_doc_free(members);
 }
 

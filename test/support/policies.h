@@ -19,7 +19,7 @@ struct ek_policy_row {
     const char *safety;     /* "Exact", "Overwritable", or the condition; NULL for none */
     const char *condition;  /* its match condition; NULL for none */
     const char *variable;   /* expression of variables.v; NULL for none */
-    const char *spec;       /* further members of spec, JSON without the braces */
+    const char *spec;       /* members of spec that come on top, or instead; JSON without braces */
 };
 
 /* Some policies, each with a binding of its name. */

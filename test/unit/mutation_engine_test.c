@@ -348,6 +348,48 @@ START_TEST(test_missing_namespace)
 }
 END_TEST
 
+/* That it could not be read is no proof that it is not there: each policy's failurePolicy says what
+ * follows. */
+START_TEST(test_unreadable_namespace)
+{
+#define SELECT                                                                                     \
+    "'matchConstraints':{'namespaceSelector':{'matchLabels':{'team':'a'}},'resourceRules':[{"      \
+    "'apiGroups':['*'],'apiVersions':['*'],'operations':['*'],'resources':['*']}]},"
+    static const struct {
+        const char *name, *spec;
+        bool observe;
+        int code; /* 0: allowed, and not mutated */
+    } cases[] = {
+        {"Fail", "'failurePolicy':'Fail',", false, 500},
+        {"Ignore", "'failurePolicy':'Ignore',", false, 0},
+        {"observed", "'failurePolicy':'Fail',", true, 0},
+        {"a selector, Fail", SELECT "'failurePolicy':'Fail',", false, 500},
+        {"a selector, Ignore", SELECT "'failurePolicy':'Ignore',", false, 0},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
+        teardown();
+        outcome = (struct ek_mutation_outcome){0};
+        setup();
+        w.broken_namespace = true;
+        EK_AUTOFREE char *spec =
+            ek_xasprintf("%s'mutations':[%s]", cases[i].spec, APPLY(APPEND("`a`")));
+        test_mutation_add(&w, "a", spec, "")->apply = !cases[i].observe;
+        run("");
+        ck_assert_msg(outcome.allowed == !cases[i].code && outcome.code == cases[i].code, "%s: %d",
+                      cases[i].name, outcome.code);
+        if (cases[i].code)
+            ck_assert_str_eq(outcome.message,
+                             "policy 'a' cannot read namespace \"shop\": connection refused");
+        else
+            ck_assert_str_eq(result("data", "log"), "-");
+    }
+    run("'kind':{'group':'','version':'v1','kind':'Namespace'},'resource':{'group':'',"
+        "'version':'v1','resource':'namespaces'},'name':'shop'");
+    ck_assert(outcome.allowed); /* a Namespace needs no other */
+}
+END_TEST
+
 START_TEST(test_missing_schema)
 {
     test_mutation_add(&w, "a", "'failurePolicy':'Ignore','mutations':[" APPLY(APPEND("`a`")) "]",
@@ -498,6 +540,7 @@ static Suite *suite(void)
     tcase_add_test(tc, test_steps);
     tcase_add_test(tc, test_pending_starts_over);
     tcase_add_test(tc, test_missing_namespace);
+    tcase_add_test(tc, test_unreadable_namespace);
     tcase_add_test(tc, test_missing_schema);
     tcase_add_test(tc, test_small_arena);
     tcase_add_test(tc, test_failed_conversion_is_undone);

@@ -148,6 +148,56 @@ START_TEST(what_the_engine_leaves_is_safe)
 }
 END_TEST
 
+static enum ek_world_answer broken_namespace(void *arg, const char *name, yyjson_val **ret_object,
+                                             struct ek_err *err)
+{
+    (void)arg;
+    (void)name;
+    (void)ret_object;
+    ek_err_set(err, EK_E_IO, "connection refused");
+    return EK_WORLD_FAILED;
+}
+
+/* What cannot be looked at is not safe, unless failures are ignored. */
+START_TEST(unreadable_namespace)
+{
+#define SELECTOR                                                                                   \
+    "\"matchConstraints\":{\"namespaceSelector\":{\"matchLabels\":{\"a\":\"b\"}},"                 \
+    "\"resourceRules\":[{\"operations\":[\"*\"],\"apiGroups\":[\"*\"],\"apiVersions\":[\"*\"],"    \
+    "\"resources\":[\"*\"]}]}"
+    static const struct {
+        struct ek_policy_row policy;
+        int code; /* 0: allowed */
+    } cases[] = {
+        {P(RED, .safety = "Exact"), 403},
+        {P(RED, .safety = "Exact", .ignore = true), 0},
+        {P(RED, .safety = "Exact", .spec = SELECTOR), 500},
+        {P(RED, .safety = "Exact", .spec = SELECTOR, .ignore = true), 0},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
+        struct ek_mutation_world world = *ek_policies_world();
+        struct ek_policies policies;
+        struct ek_policies_run run;
+        struct ek_safety_outcome outcome;
+
+        world.namespace = broken_namespace;
+        ek_policies_init(&policies, &cases[i].policy, 1);
+        ek_policies_run(&policies, W("\"color\":\"red\""), false, &run);
+        run.request.namespace = "shop";
+        ck_assert_int_eq(ek_safety_check(&policies.set, &run.request, &world,
+                                         &(struct ek_engine_options){0}, run.arena, &outcome),
+                         0);
+        ck_assert_msg(outcome.allowed == !cases[i].code && outcome.code == cases[i].code,
+                      "%zu: %d %s", i, outcome.code, outcome.message ? outcome.message : "");
+        if (cases[i].code)
+            ck_assert_ptr_nonnull(strstr(outcome.message, "connection refused"));
+        ek_policies_run_done(&run);
+        ek_policies_done(&policies);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("safety");
@@ -156,6 +206,7 @@ int main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, safety_row, 0, (int)EK_ARRAY_SIZE(rows));
+    tcase_add_test(tcase, unreadable_namespace);
     tcase_add_test(tcase, what_the_engine_leaves_is_safe);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
