@@ -46,6 +46,16 @@ static void put_value(yyjson_val *value, struct ek_buf *out)
     ek_free(json);
 }
 
+/* "mutations[0], [2]": which of the policy's did it. */
+static void put_mutations(yyjson_val *change, struct ek_buf *out)
+{
+    yyjson_val *index;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(change, "mutations"), i, n, index)
+        ek_buf_printf(out, "%s[%u]", i ? ", " : "mutations", (unsigned)yyjson_get_uint(index));
+}
+
 static void put_step(yyjson_val *step, struct ek_buf *out)
 {
     const char *param = text_of(step, "param"), *message = text_of(step, "message");
@@ -65,7 +75,9 @@ static void put_step(yyjson_val *step, struct ek_buf *out)
         put_value(yyjson_obj_get(change, "before"), out);
         ek_buf_puts(out, " -> ");
         put_value(yyjson_obj_get(change, "after"), out);
-        ek_buf_puts(out, "\n");
+        ek_buf_puts(out, " (");
+        put_mutations(change, out);
+        ek_buf_puts(out, ")\n");
     }
 }
 
@@ -128,20 +140,24 @@ static void add_row(struct ek_table *table, yyjson_val *object, const char *resu
                     const char *policy, yyjson_val *change)
 {
     EK_AUTO(ek_buf) title;
+    EK_AUTO(ek_buf) mutations;
     EK_AUTO(ek_buf) before;
     EK_AUTO(ek_buf) after;
 
     ek_buf_init(&title, TEXT_MAX);
+    ek_buf_init(&mutations, TEXT_MAX);
     ek_buf_init(&before, TEXT_MAX);
     ek_buf_init(&after, TEXT_MAX);
     put_title(object, &title);
     if (change) {
         put_value(yyjson_obj_get(change, "before"), &before);
         put_value(yyjson_obj_get(change, "after"), &after);
+        put_mutations(change, &mutations);
     }
     const char *cells[] = {ek_buf_str(&title),
                            result,
                            policy,
+                           ek_buf_str(&mutations),
                            change ? text_of(change, "path") : "",
                            ek_buf_str(&before),
                            ek_buf_str(&after)};
@@ -154,7 +170,8 @@ static void add_row(struct ek_table *table, yyjson_val *object, const char *resu
 
 int ek_mutate_table(void *ctx, yyjson_val *report, bool color, struct ek_buf *out)
 {
-    static const char *const headers[] = {"object", "result", "policy", "path", "before", "after"};
+    static const char *const headers[] = {"object", "result", "policy", "by",
+                                          "path",   "before", "after"};
     EK_AUTOPTR(ek_table, ek_table_free) *table = ek_table_new(headers, EK_ARRAY_SIZE(headers));
     yyjson_val *object, *step, *change;
     size_t i, n, j, m, k, l;

@@ -155,6 +155,9 @@ static void add_step(yyjson_mut_doc *doc, yyjson_mut_val *steps, const struct ek
         yyjson_mut_obj_add_strcpy(doc, c, "path", step->changes[i].path);
         add_value(doc, c, "before", step->changes[i].before);
         add_value(doc, c, "after", step->changes[i].after);
+        yyjson_mut_val *mutations = yyjson_mut_obj_add_arr(doc, c, "mutations");
+        for (size_t k = 0; k < step->changes[i].n_mutations; k++)
+            yyjson_mut_arr_add_uint(doc, mutations, step->changes[i].mutations[k]);
     }
 }
 

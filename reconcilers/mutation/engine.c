@@ -66,17 +66,39 @@ static yyjson_val *read_object(struct ek_run *run, struct ek_working *working)
     return object;
 }
 
+/* One mutation, with what it changes: its document before is kept until that is known. */
+static void mutate_one(struct ek_run *run, struct ek_invocation *invocation, size_t i,
+                       struct ek_working *working, struct ek_mutation_result *result,
+                       struct ek_change_part *part)
+{
+    yyjson_doc *kept = NULL, **save = working->save;
+    yyjson_val *before = read_object(run, working), *after;
+
+    if (save && *save)
+        working->save = &kept;
+    ek_mutate(run, invocation, i, working, result);
+    working->save = save;
+    after = read_object(run, working);
+    if (before && after && before != after)
+        part->n = ek_changes_of(before, after, run->arena, &part->changes);
+    yyjson_doc_free(kept);
+}
+
 /* All mutations, each on the result of the one before; one that fails does not stop the next
- * (mutation sheet, section 2.2, 5). */
+ * (mutation sheet, section 2.2, 5). parts: NULL, or one per mutation. */
 static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
-                       struct ek_working *working, struct ek_step *step)
+                       struct ek_working *working, struct ek_step *step,
+                       struct ek_change_part *parts)
 {
     const struct ek_policy *policy = invocation->bound->policy;
 
     step->result = EK_STEP_APPLIED;
     for (size_t i = 0; i < policy->n_mutations && working->base; i++) {
         struct ek_mutation_result result = {0};
-        ek_mutate(run, invocation, i, working, &result);
+        if (parts)
+            mutate_one(run, invocation, i, working, &result, &parts[i]);
+        else
+            ek_mutate(run, invocation, i, working, &result);
         if (run->error || run->pending || run->status.code)
             return;
         step->cost += result.cost;
@@ -94,13 +116,18 @@ static void mutate_and_track(struct ek_run *run, struct ek_invocation *invocatio
 {
     yyjson_doc *kept = NULL;
     yyjson_val *before = read_object(run, working), *after;
+    size_t n = invocation->bound->policy->n_mutations;
+    struct ek_change_part *parts =
+        run->options->trace ? ek_arena_alloc(run->arena, n * sizeof *parts) : NULL;
 
     working->save = &kept;
-    mutate_all(run, invocation, working, step);
+    mutate_all(run, invocation, working, step, parts);
     working->save = NULL;
     after = read_object(run, working);
     if (before && after && before != after)
         step->n_changes = ek_changes_of(before, after, run->arena, &step->changes);
+    if (parts && step->n_changes)
+        step->changes = ek_changes_attribute(step->changes, step->n_changes, parts, n, run->arena);
     yyjson_doc_free(kept);
 }
 
@@ -145,7 +172,7 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
     else if (pass->track)
         mutate_and_track(run, invocation, ek_views_working(&pass->views, invocation, true), step);
     else
-        mutate_all(run, invocation, ek_views_working(&pass->views, invocation, true), step);
+        mutate_all(run, invocation, ek_views_working(&pass->views, invocation, true), step, NULL);
     if (pass->track && !run->error && !run->pending)
         ek_fixpoint_note(run, &pass->fixpoint, invocation, step);
     pass->changed = pass->changed || (step->n_changes && invocation->bound->apply);

@@ -96,6 +96,9 @@ enum ek_step_error {
 struct ek_change {
     const char *path;
     yyjson_val *before, *after;
+    const size_t
+        *mutations;     /* with trace: which of the policy's spec.mutations had a part in it, */
+    size_t n_mutations; /* in their order */
 };
 
 struct ek_step {

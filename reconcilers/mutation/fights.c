@@ -61,8 +61,9 @@ static void note(struct differences *d, yyjson_val *before, yyjson_val *after)
     }
     if (d->failed)
         return;
-    d->list[d->n++] = (struct ek_change){ek_arena_strdup(d->arena, ek_buf_str(&d->path)),
-                                         keep(d, before), keep(d, after)};
+    d->list[d->n++] = (struct ek_change){.path = ek_arena_strdup(d->arena, ek_buf_str(&d->path)),
+                                         .before = keep(d, before),
+                                         .after = keep(d, after)};
 }
 
 static void differ_at(struct differences *d, yyjson_val *before, yyjson_val *after)
@@ -187,6 +188,46 @@ size_t ek_changes_of(yyjson_val *before, yyjson_val *after, struct ek_arena *are
     return d.failed ? 1 : d.n;
 }
 
+static bool is_above(const char *above, const char *path)
+{
+    size_t len = strlen(above);
+
+    return !strncmp(above, path, len) && (path[len] == '\0' || path[len] == '/');
+}
+
+/* Whether a change at path is, wholly or in part, one of part's. */
+static bool has_part(const struct ek_change_part *part, const char *path)
+{
+    for (size_t i = 0; i < part->n; i++)
+        if (is_above(part->changes[i].path, path) || is_above(path, part->changes[i].path))
+            return true;
+    return false;
+}
+
+static void attribute(struct ek_change *change, const struct ek_change_part *parts, size_t n_parts,
+                      size_t *indexes)
+{
+    change->mutations = indexes;
+    for (size_t i = 0; i < n_parts; i++)
+        if (has_part(&parts[i], change->path))
+            indexes[change->n_mutations++] = i;
+}
+
+const struct ek_change *ek_changes_attribute(const struct ek_change *list, size_t n,
+                                             const struct ek_change_part *parts, size_t n_parts,
+                                             struct ek_arena *arena)
+{
+    struct ek_change *copy = ek_arena_try(arena, n * sizeof *copy);
+    size_t *indexes = n_parts ? ek_arena_try(arena, n * n_parts * sizeof *indexes) : NULL;
+
+    if (!copy || !indexes)
+        return list;
+    memcpy(copy, list, n * sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        attribute(&copy[i], parts, n_parts, indexes + i * n_parts);
+    return copy;
+}
+
 /* ---- Fights ---- */
 
 struct fight {
@@ -201,13 +242,6 @@ struct fights {
     struct fight list[EK_FIGHTS_MAX];
     size_t n;
 };
-
-static bool is_above(const char *above, const char *path)
-{
-    size_t len = strlen(above);
-
-    return !strncmp(above, path, len) && (path[len] == '\0' || path[len] == '/');
-}
 
 static void add_party(struct fights *fights, struct fight *f, const struct ek_policy *policy,
                       yyjson_val *value)

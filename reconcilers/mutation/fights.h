@@ -20,6 +20,18 @@
 size_t ek_changes_of(yyjson_val *before, yyjson_val *after, struct ek_arena *arena,
                      const struct ek_change **ret);
 
+/* What one mutation of a step changed. */
+struct ek_change_part {
+    const struct ek_change *changes;
+    size_t n;
+};
+
+/* The changes of a step, n in list, each with the mutations that had a part in it: parts holds what
+ * each of the n_parts changed. Returns list when the arena is used up. */
+const struct ek_change *ek_changes_attribute(const struct ek_change *list, size_t n,
+                                             const struct ek_change_part *parts, size_t n_parts,
+                                             struct ek_arena *arena);
+
 /* A copy of v in the arena; NULL at the arena's end. */
 yyjson_val *ek_value_keep(yyjson_val *v, struct ek_arena *arena);
 
