@@ -208,7 +208,7 @@ static void register_webhooks(struct ek_mutation_controller *c)
 
     make_registration(c, bundle, &r);
     if (c->config.certs && bundle)
-        ek_webhook_certs_published(c->config.certs, bundle, r.current);
+        ek_webhook_certs_published(c->config.certs, EK_PUBLISHER_MUTATING, bundle, r.current);
     if (!r.current && r.may_be_written)
         c->apply = ek_apply_object(c->config.client, &target, r.content, on_registered, c);
     else if (!r.current)

@@ -28,7 +28,7 @@ struct ek_webhook_certs {
     struct ek_obj *current; /* the newest Secret that is known, NULL for none */
     char *serving;          /* the leaf in use, PEM */
     char *bundle;
-    int64_t published_ms; /* since when all registrations have bundle; EK_TIME_UNSET: not yet */
+    struct ek_publication published; /* of bundle */
     struct ek_apply *write;
 
     int n_stopping;
@@ -48,7 +48,7 @@ static void set_bundle(struct ek_webhook_certs *certs, char *bundle)
     }
     ek_free(certs->bundle);
     certs->bundle = bundle;
-    certs->published_ms = EK_TIME_UNSET;
+    ek_publication_renew(&certs->published);
     if (certs->config.changed)
         certs->config.changed(certs->config.ctx);
 }
@@ -169,7 +169,7 @@ static void look(struct ek_webhook_certs *certs)
     serve(certs, &secret.leaf);
     set_bundle(certs, ek_cert_secret_bundle(&secret));
     ek_cert_secret_facts(&secret, (const char *const *)certs->names, certs->config.n_names, &facts);
-    struct ek_cert_plan plan = ek_cert_plan_make(&facts, now_ms, certs->published_ms);
+    struct ek_cert_plan plan = ek_cert_plan_make(&facts, now_ms, certs->published.since_ms);
     look_in(certs, plan.look_at_ms - now_ms);
     if (plan.intent != EK_CERT_NOTHING)
         carry_out(certs, &secret, &plan, now_ms);
@@ -327,7 +327,7 @@ struct ek_webhook_certs *ek_webhook_certs_new(const struct ek_webhook_certs_conf
     struct ek_webhook_certs *certs = ek_xalloc(sizeof *certs);
 
     certs->config = *config;
-    certs->published_ms = EK_TIME_UNSET;
+    ek_publication_init(&certs->published);
     if (config->cert_path && *config->cert_path) {
         certs->cert_path = in_folder(config->cert_path, config->cert_name, "tls.crt");
         certs->key_path = in_folder(config->cert_path, config->key_name, "tls.key");
@@ -349,14 +349,19 @@ const char *ek_webhook_ca_bundle(const struct ek_webhook_certs *certs)
     return certs->bundle;
 }
 
-void ek_webhook_certs_published(struct ek_webhook_certs *certs, const char *bundle, bool everywhere)
+void ek_webhook_certs_expect(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher)
 {
-    bool before = certs->published_ms != EK_TIME_UNSET;
+    ek_publication_expect(&certs->published, publisher);
+}
 
-    if (!certs->bundle || !bundle || strcmp(bundle, certs->bundle) != 0 || before == everywhere)
+void ek_webhook_certs_published(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher,
+                                const char *bundle, bool everywhere)
+{
+    /* Who tells of another bundle has not seen this one yet, and will tell again. */
+    if (!certs->bundle || !bundle || strcmp(bundle, certs->bundle) != 0)
         return;
-    certs->published_ms = everywhere ? certs->config.now_ms() : EK_TIME_UNSET;
-    if (certs->informer)
+    if (ek_publication_tell(&certs->published, publisher, everywhere, certs->config.now_ms()) &&
+        certs->informer)
         look_in(certs, 1);
 }
 

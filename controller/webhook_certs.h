@@ -6,9 +6,10 @@
  *   Secret   our own authority and leaf (controller/webhook_cert_plan.h); the leader writes the
  *            Secret, every replica watches it and serves what it holds
  *
- * It keeps a TLS identity true to the source and tells which authorities clients are to trust. Who
- * writes that into webhook configurations tells back when all of them have it: without that an
- * authority is never replaced.
+ * It keeps a TLS identity true to the source and tells which authorities clients are to trust.
+ * Those who write that into webhook configurations, the publishers, tell back when they have: an
+ * authority is replaced only when every publisher that is expected has told so of the present
+ * bundle.
  *
  * It is the thin shell around the plan: an informer, a timer, and writes. Writes carry the
  * resourceVersion that they were planned from. Threading: the loop's thread.
@@ -20,6 +21,7 @@
 #include "controller/manager.h"
 #include "controller/standard_metrics.h"
 #include "controller/tls.h"
+#include "controller/webhook_publication.h"
 #include "informers/client.h"
 
 #define EK_WEBHOOK_CERT_NAMES_MAX 16
@@ -54,10 +56,14 @@ void ek_webhook_certs_runnable(struct ek_webhook_certs *certs, struct ek_runnabl
  * affair (files without ca.crt). Borrowed until the loop goes on: copy what is to be kept. */
 const char *ek_webhook_ca_bundle(const struct ek_webhook_certs *certs);
 
-/* Tells whether all registrations carry bundle, as far as the caller can see: call it whenever that
+/* Has publisher be waited for: until it has told, no authority is replaced. Before the start. */
+void ek_webhook_certs_expect(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher);
+
+/* A publisher, which is expected from now on, tells whether all that it has registered carries
+ * bundle, as far as it can see; so it is when it has registered nothing. To be called whenever that
  * has been looked at. bundle is what was compared with; any but the present one is ignored. */
-void ek_webhook_certs_published(struct ek_webhook_certs *certs, const char *bundle,
-                                bool everywhere);
+void ek_webhook_certs_published(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher,
+                                const char *bundle, bool everywhere);
 
 /* Has everything looked at again: leadership was gained. */
 void ek_webhook_certs_poke(struct ek_webhook_certs *certs);
