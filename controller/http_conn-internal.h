@@ -40,6 +40,7 @@ struct ek_http_conn {
     bool in_name;                /* the parser is in a header's name */
     bool in_body;                /* headers are complete: what comes as headers are trailers */
     bool eof, draining;
+    bool last;            /* after the next reply it ends */
     struct ek_buf input;  /* not parsed yet */
     struct ek_buf output; /* to be sent */
     size_t n_sent;        /* bytes of output that are already sent */

@@ -255,6 +255,11 @@ void ek_http_conn_drain(struct ek_http_conn *conn, int64_t now_ms)
     ek_http_conn_run(conn, now_ms);
 }
 
+void ek_http_conn_last(struct ek_http_conn *conn)
+{
+    conn->last = true;
+}
+
 void ek_http_conn_timeout(struct ek_http_conn *conn, int64_t now_ms)
 {
     conn->now_ms = now_ms;

@@ -83,6 +83,10 @@ void ek_http_conn_timeout(struct ek_http_conn *conn, int64_t now_ms);
 /* Ends the connection after the request that is under way, at once when there is none. */
 void ek_http_conn_drain(struct ek_http_conn *conn, int64_t now_ms);
 
+/* Makes the next reply the last one, which tells the client so. Unlike by drain, a connection that
+ * waits for a request goes on waiting: whoever is about to send one gets an answer. */
+void ek_http_conn_last(struct ek_http_conn *conn);
+
 /* Bytes to send; borrowed until the next call. ek_http_conn_sent takes n of them off. */
 struct ek_str ek_http_conn_output(const struct ek_http_conn *conn);
 void ek_http_conn_sent(struct ek_http_conn *conn, size_t n, int64_t now_ms);

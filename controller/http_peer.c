@@ -334,6 +334,11 @@ static void pump(struct ek_http_peer *peer)
     arm_timer(peer);
 }
 
+void ek_http_peer_last__(struct ek_http_peer *peer)
+{
+    ek_http_conn_last(peer->http);
+}
+
 void ek_http_peer_drain__(struct ek_http_peer *peer)
 {
     if (peer->closing)
@@ -408,5 +413,7 @@ void ek_http_peer_accept__(struct ek_http_server *server)
         return;
     }
     server->stats.accepted++;
+    if (server->lingering)
+        ek_http_conn_last(peer->http);
     pump(peer);
 }

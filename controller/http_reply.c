@@ -169,7 +169,7 @@ void ek_http_reply_send(struct ek_http_reply *reply, int status, const char *con
     reply->sent = true;
     if (conn) {
         bool more = !conn->eof || conn->input.len > 0;
-        bool keep_alive = reply->keep_alive && !conn->draining && more;
+        bool keep_alive = reply->keep_alive && !conn->draining && !conn->last && more;
         size_t before = conn->output.len;
         reply->keep_alive = keep_alive;
         put_reply(conn, status, content_type, ek_buf_str(&reply->extra), body, size, keep_alive,

@@ -17,7 +17,9 @@ struct ek_http_server {
     uv_tcp_t listener;
     uv_timer_t grace;
     bool listening; /* listener is open */
+    bool lingering; /* to be closed, but still there for those who do not know yet */
     bool closing;
+    int64_t rest_ms;            /* of the grace, after lingering */
     int n_handles;              /* of listener and grace that are not closed yet */
     struct ek_http_peer *peers; /* the one that was active last comes first */
     struct ek_http_peer *last;
@@ -28,6 +30,9 @@ struct ek_http_server {
 
 /* Accepts the client that waits at the listener. */
 void ek_http_peer_accept__(struct ek_http_server *server);
+
+/* Ends it after the next request. */
+void ek_http_peer_last__(struct ek_http_peer *peer);
 
 /* Lets the request under way finish, then closes; or closes at once. */
 void ek_http_peer_drain__(struct ek_http_peer *peer);

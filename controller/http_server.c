@@ -217,17 +217,10 @@ static void on_grace_over(uv_timer_t *timer)
         ek_http_peer_close__(server->peers);
 }
 
-void ek_http_server_close(struct ek_http_server *server, int64_t grace_ms,
-                          void (*on_closed)(void *ctx), void *ctx)
+static void drain(struct ek_http_server *server, int64_t grace_ms)
 {
-    if (!server) {
-        if (on_closed)
-            on_closed(ctx);
-        return;
-    }
+    server->lingering = false;
     server->closing = true;
-    server->on_closed = on_closed;
-    server->on_closed_ctx = ctx;
     if (server->listening)
         uv_close((uv_handle_t *)&server->listener, on_handle_closed);
     server->listening = false;
@@ -239,4 +232,37 @@ void ek_http_server_close(struct ek_http_server *server, int64_t grace_ms,
         uv_close((uv_handle_t *)&server->grace, on_handle_closed);
     else
         uv_timer_start(&server->grace, on_grace_over, grace_ms > 0 ? (uint64_t)grace_ms : 0, 0);
+}
+
+static void on_linger_over(uv_timer_t *timer)
+{
+    struct ek_http_server *server = timer->data;
+
+    drain(server, server->rest_ms);
+}
+
+static void linger(struct ek_http_server *server, int64_t linger_ms)
+{
+    server->lingering = true;
+    for (struct ek_http_peer *peer = server->peers; peer; peer = ek_http_peer_next__(peer))
+        ek_http_peer_last__(peer);
+    uv_timer_start(&server->grace, on_linger_over, (uint64_t)linger_ms, 0);
+}
+
+void ek_http_server_close(struct ek_http_server *server, int64_t grace_ms,
+                          void (*on_closed)(void *ctx), void *ctx)
+{
+    if (!server) {
+        if (on_closed)
+            on_closed(ctx);
+        return;
+    }
+    int64_t linger_ms = server->config.linger_ms < grace_ms ? server->config.linger_ms : grace_ms;
+    server->on_closed = on_closed;
+    server->on_closed_ctx = ctx;
+    server->rest_ms = grace_ms - linger_ms;
+    if (linger_ms > 0 && server->listening && server->stats.accepted > 0)
+        linger(server, linger_ms);
+    else
+        drain(server, grace_ms);
 }

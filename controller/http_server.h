@@ -34,6 +34,7 @@ struct ek_http_server_config {
     size_t max_connections;           /* 0 means 256 */
     struct ek_tls_identity *identity; /* NULL for plain HTTP */
     bool reuse_port;
+    int64_t linger_ms;             /* when closing: see ek_http_server_close; 0: not at all */
     int64_t (*wall_ms)(void *ctx); /* wall clock for the Date header; NULL leaves it out */
     void *wall_ctx;
     struct ek_log *log; /* may be NULL */
@@ -70,6 +71,12 @@ void ek_http_server_stats(const struct ek_http_server *server,
  * Stops accepting, closes idle connections, lets the rest finish for at most grace_ms (0: not at
  * all), then frees the server and calls on_closed (may be NULL) from the loop. NULL server: only
  * calls on_closed, at once.
+ *
+ * A client may just be sending a request on an idle connection that is being closed, or connect
+ * because nobody has told it otherwise yet; HTTP/1.1 (RFC 9112, section 9.5) has it repeat the
+ * request, which not all clients do for a POST. With linger_ms the server goes on serving for that
+ * long, counted into the grace, and ends each connection by an answer that says so. A server that
+ * nobody ever connected to does not linger.
  */
 void ek_http_server_close(struct ek_http_server *server, int64_t grace_ms,
                           void (*on_closed)(void *ctx), void *ctx);

@@ -140,6 +140,7 @@ static int open_thread(struct ek_webhook *webhook, struct ek_webhook_thread *thr
         .max_connections = CONNECTIONS_MAX,
         .identity = webhook->config.identity,
         .reuse_port = true,
+        .linger_ms = webhook->config.linger_ms,
         .wall_ms = wall_clock,
         .log = thread->number == 0 ? webhook->config.log : NULL,
     };

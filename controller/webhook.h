@@ -50,6 +50,8 @@ struct ek_webhook_config {
     struct ek_reviewer reviewer;      /* asks the API server; send NULL: nothing can be asked */
     int64_t grace_ms;                 /* for requests under way when stopping; 0 means 25 s, below
                                          the manager's 30 */
+    int64_t linger_ms;                /* of which it goes on serving new requests: see
+                                         ek_http_server_close */
     struct ek_metrics *metrics;       /* may be NULL */
     struct ek_standard_metrics *standard; /* registered in metrics; NULL with it */
     struct ek_log *log;                   /* may be NULL */

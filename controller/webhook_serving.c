@@ -7,6 +7,10 @@
 
 #define NAMES_MAX 4
 
+/* Until those who call us know that we are leaving: a Service loses an endpoint within a second or
+ * two. */
+#define LINGER_MS 3000
+
 struct ek_webhook_serving {
     struct ek_webhook_serving_config config;
     struct ek_tls_identity *identity;
@@ -131,6 +135,7 @@ int ek_webhook_serving_new(const struct ek_webhook_serving_config *config,
                                     .bind_address = address,
                                     .threads = (unsigned)o->webhook_threads,
                                     .identity = serving->identity,
+                                    .linger_ms = LINGER_MS,
                                     .reviewer = ek_metrics_auth_client(config->client),
                                     .metrics = config->metrics,
                                     .standard = config->standard,

@@ -145,6 +145,8 @@ void http_fixture_start(struct http_fixture *fixture, struct ek_http_server_conf
         config->name = "test";
     fixture->server = ek_http_server_new(&fixture->loop, config);
     ck_assert_msg(ek_http_server_start(fixture->server, &err) == 0, "%s", err.message);
+    snprintf(fixture->address, sizeof fixture->address, "%s",
+             ek_http_server_address(fixture->server));
     ck_assert_int_eq(uv_thread_create(&fixture->thread, run_loop, fixture), 0);
 }
 
@@ -204,7 +206,7 @@ struct ek_http_server_stats http_fixture_stats(struct http_fixture *fixture)
 
 int http_connect(const struct http_fixture *fixture)
 {
-    const char *address = ek_http_server_address(fixture->server);
+    const char *address = fixture->address;
     struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct timeval limit = {.tv_sec = 10};
     int fd = socket(AF_INET, SOCK_STREAM, 0);

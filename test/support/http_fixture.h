@@ -18,6 +18,7 @@ struct http_fixture {
     uv_sem_t done;    /* posted when a task has run */
     void (*task)(struct http_fixture *fixture);
     struct ek_http_server *server;
+    char address[64]; /* where it listens, or did */
     struct ek_http_server_stats stats;
     int64_t grace_ms;
     uv_sem_t closed;

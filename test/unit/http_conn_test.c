@@ -458,6 +458,18 @@ START_TEST(drain)
 }
 END_TEST
 
+START_TEST(last)
+{
+    ek_http_conn_last(conn);
+    ek_http_conn_run(conn, now_ms);
+    ck_assert_str_eq(state(), "IDLE");
+    feed("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    ek_http_reply_send(kept, 200, "text/plain", "x", 1);
+    ck_assert_str_eq(taken(), OK("1") "Connection: close\r\n\r\nx");
+    ck_assert_str_eq(state(), "CLOSING");
+}
+END_TEST
+
 START_TEST(date)
 {
     config.wall_ms = wall;
@@ -528,6 +540,7 @@ int main(void)
     tcase_add_test(tc, flood_while_waiting);
     tcase_add_test(tc, client_goes_away);
     tcase_add_test(tc, drain);
+    tcase_add_test(tc, last);
     tcase_add_test(tc, date);
     tcase_add_test(tc, queries);
     tcase_add_test(tc, no_memory);

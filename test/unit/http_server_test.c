@@ -363,6 +363,49 @@ START_TEST(close_lets_requests_finish)
 }
 END_TEST
 
+/* Those who do not know yet are served, each for the last time; then it closes as ever. */
+START_TEST(close_lingers)
+{
+    config.linger_ms = 1000;
+    http_fixture_start(&fixture, &config);
+    int known = http_connect(&fixture), idle = http_connect(&fixture);
+    ek_free(http_request(known, GET("/ok")));
+    ek_free(http_request(idle, GET("/ok")));
+    http_fixture_begin_close(&fixture, 10000);
+    int fresh = http_connect(&fixture);
+    int fds[] = {known, fresh};
+    for (size_t i = 0; i < EK_ARRAY_SIZE(fds); i++) {
+        EK_AUTOFREE char *got = http_exchange(fds[i], GET("/ok"), 1 << 16, NULL);
+        ck_assert_msg(strstr(got, "Connection: close\r\n\r\nok") != NULL, "%zu: %s", i, got);
+        close(fds[i]);
+    }
+    EK_AUTOFREE char *none = http_exchange(idle, "", 10, NULL); /* to the end of the linger */
+    ck_assert_str_eq(none, "");
+    stop();
+    close(idle);
+}
+END_TEST
+
+/* The grace is the limit, and who was never called need not wait. */
+START_TEST(lingers_no_longer_than_needed)
+{
+    config.linger_ms = INT64_MAX;
+    http_fixture_start(&fixture, &config);
+    http_fixture_begin_close(&fixture, INT64_MAX);
+    stop();
+    setup();
+    config.linger_ms = INT64_MAX;
+    http_fixture_start(&fixture, &config);
+    int fd = http_connect(&fixture);
+    ek_free(http_request(fd, GET("/ok")));
+    http_fixture_begin_close(&fixture, 30);
+    EK_AUTOFREE char *got = http_exchange(fd, "", 10, NULL);
+    ck_assert_str_eq(got, "");
+    stop();
+    close(fd);
+}
+END_TEST
+
 START_TEST(close_does_not_wait_forever)
 {
     static const char hang[] = GET("/never");
@@ -399,6 +442,8 @@ int main(void)
     tcase_add_test(tc, deaf_client);
     tcase_add_test(tc, full);
     tcase_add_test(tc, close_lets_requests_finish);
+    tcase_add_test(tc, close_lingers);
+    tcase_add_test(tc, lingers_no_longer_than_needed);
     tcase_add_test(tc, close_does_not_wait_forever);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
