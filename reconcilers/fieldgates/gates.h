@@ -17,9 +17,12 @@
 #include "api/obj.h"
 #include "reconcilers/fieldgates/path.h"
 
+/* What goes beyond a maximum is a problem and takes no part. */
 #define EK_GATES_MAX        64  /* gates of one definition */
+#define EK_GATES_PATHS_MAX  512 /* paths of all of them */
 #define EK_GATE_PATHS_MAX   32  /* paths of one gate */
-#define EK_GATE_WARNING_MAX 256 /* characters of fieldDeprecationWarning, as of a CRD version's */
+#define EK_GATE_NAME_MAX    253 /* octets, of a component too */
+#define EK_GATE_WARNING_MAX 256 /* octets of fieldDeprecationWarning, as of a CRD version's */
 
 /* The annotation on a CRD that is imported once, as JSON or YAML of a spec. */
 #define EK_GATES_ANNOTATION "evenkeel.dev/custom-feature-gates"
@@ -50,19 +53,22 @@ enum ek_gates_on_disabled {
 };
 
 struct ek_gate {
-    const char *name;
+    const char *name; /* "" when it has none: then it has no paths either */
     enum ek_gate_stage stage;
     enum ek_gate_setting enabled, initial; /* spec's enabled and default */
     bool on;                               /* effective */
     enum ek_gate_rule rule;                /* that decided it */
     bool ignored_enabled;                  /* stable, and enabled says false */
     bool ignore_failures;                  /* failurePolicy: Ignore */
-    const char *warning;                   /* fieldDeprecationWarning; NULL when not given */
-    const struct ek_field_path *paths;     /* canonical, each once */
+    const char *warning;                   /* fieldDeprecationWarning; NULL: none, or a bad one */
+    const struct ek_field_path *paths;     /* each once in the definition; the first to say it */
     size_t n_paths;
 };
 
-/* A node of the trie: a name below its parent. */
+/*
+ * A node of the trie: a name below its parent. A path below another one of the same gate is left
+ * out, unless a path of another gate is between them: it says nothing new (V4).
+ */
 struct ek_gate_node {
     struct ek_str name;                  /* "" for the root */
     const struct ek_gate *gate;          /* that gates this very path; NULL for none */
@@ -72,7 +78,7 @@ struct ek_gate_node {
 };
 
 struct ek_gates {
-    const char *name; /* of the object, which is that of the CRD: "crontabs.stable.example.com" */
+    const char *name; /* of the object and the CRD: "crontabs.stable.example.com"; "" for none */
     int64_t generation;
     const char *component; /* "" when not given */
     enum ek_gates_on_disabled on_disabled;
@@ -84,28 +90,35 @@ struct ek_gates {
     size_t n_problems;
 };
 
-/* What state the values give: rules 1, 2, 3, 4, 6; total, also for what validation refuses. */
+/* What state the values give: rules 1, 2, 3, 4, 6; total, also for what validation refuses.
+ * Source: KEP-2608, "API Changes"; fieldgates sheet, section 1. */
 bool ek_gate_is_on(enum ek_gate_stage stage, enum ek_gate_setting enabled,
                    enum ek_gate_setting initial, enum ek_gate_rule *ret_rule);
 
 /*
- * Reads obj, a CustomFeatureGates. refused (n names of gates, may be NULL) are left out of the
- * trie: their paths are open. Never fails, short of memory. One reference for the caller.
+ * Reads obj, a CustomFeatureGates (NULL: an empty one), and keeps nothing of it. refused (n names
+ * of gates, may be NULL when n is 0) are left out of the trie: their paths are open. Aborts without
+ * memory, never NULL. One reference for the caller.
  */
 const struct ek_gates *ek_gates_new(yyjson_val *obj, const char *const *refused, size_t n);
+
+/* Adds a reference and returns gates; NULL stays NULL. */
 const struct ek_gates *ek_gates_ref(const struct ek_gates *gates);
 void ek_gates_unref(const struct ek_gates *gates); /* NULL is fine */
 
 /* The gate of a name, NULL for none. */
 const struct ek_gate *ek_gates_find(const struct ek_gates *gates, const char *name);
 
-/* "alpha", ...; "" for unknown. */
+/* "alpha", ...; "" for unknown. Constant. */
 const char *ek_gate_stage_name(enum ek_gate_stage stage);
 
-/* The rule in words: "stable is always on", "enabled: true", "default: false", ... Constant for
- * each pair. */
+/* The rule in words, constant for each pair: "stable is always on", "enabled: true", "default:
+ * false", "beta is on by default", "off by default". */
 const char *ek_gate_rule_text(enum ek_gate_rule rule, bool on);
 
-EK_CLEANUP_PTR(ek_gates, ek_gates_unref)
+static inline void ek_gates_unref_cleanup(const struct ek_gates **slot)
+{
+    ek_gates_unref(*slot);
+}
 
 #endif
