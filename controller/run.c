@@ -405,6 +405,8 @@ static void make_manager(struct process *p)
     ek_manager_add(p->manager, &runner);
     ek_manager_add(p->manager, &policy_runner);
     ek_health_add(ek_serving_readyz(p->serving), "informer-sync", check_ready, p);
+    ek_health_add(ek_serving_readyz(p->serving), "webhook", ek_webhook_check_ready,
+                  ek_webhook_serving_webhook(p->webhook));
     if (p->election)
         ek_health_add(ek_serving_healthz(p->serving), "leaderElection", check_election, p);
 }

@@ -10,11 +10,12 @@
  * Other subjects answer reviews under paths of their own (struct ek_webhook_handler), with the same
  * limits, refusals and counts.
  *
- * Answers: 200 with an AdmissionReview, also for denials; 400 for what is no review; 404 for a name
- * without a set, 413 for a body that no API server sends; 503 before the first snapshot, 504 when
- * the time that the API server gives (?timeout=10s) is over. The API server applies the
- * registration's failurePolicy to all but the first. A request that the engine could not finish is
- * denied with code 500, unless all policies that match it ignore failures.
+ * Answers: 200 with an AdmissionReview, also for denials; 400 for what is no review; 413 for a body
+ * that no API server sends; 503 with Retry-After before the first snapshot, and for a name without a
+ * set; 504 when the time that the API server gives (?timeout=10s) is over. The API server repeats
+ * the review after a 503, and applies the registration's failurePolicy to the other errors. A
+ * request that the engine could not finish is denied with code 500, unless all policies that match
+ * it ignore failures.
  *
  * Model: N serving threads, each with a loop, a listening socket on the same port (SO_REUSEPORT)
  * and a memory of its own for access reviews. A thread takes a reference to the newest snapshot for

@@ -163,7 +163,9 @@ static void run(struct job *job)
     if (!snapshot) {
         ek_webhook_refuse__(&job->exchange, 503, "not yet ready to handle request");
     } else if (!set) {
-        ek_webhook_refuse__(&job->exchange, 404, "there are no policies under this path");
+        /* Who registered it was faster than we: we are about to know it, or another replica does.
+         */
+        ek_webhook_refuse__(&job->exchange, 503, "there are no policies under this path yet");
     } else if (is_over(job)) {
         ek_webhook_refuse__(&job->exchange, 504, "the time for the request is over");
     } else {

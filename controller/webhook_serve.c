@@ -50,6 +50,8 @@ void ek_webhook_refuse__(struct ek_webhook_exchange *exchange, int status, const
 
     exchange->reply = NULL;
     count(exchange->endpoint, exchange->start_ns, status);
+    if (status == 503) /* with it, API servers repeat the review until its time is over */
+        ek_http_reply_header(reply, "Retry-After", "1");
     ek_http_reply_text(reply, status, text);
 }
 

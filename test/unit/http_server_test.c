@@ -308,6 +308,71 @@ START_TEST(deaf_client)
 }
 END_TEST
 
+static void expect_tls_ok(void)
+{
+    int fd = http_connect(&fixture);
+    SSL *ssl = http_tls_connect(fd, NULL, 0);
+
+    ck_assert_ptr_nonnull(ssl);
+    EK_AUTOFREE char *got = http_tls_exchange(ssl, CLOSE("/ok"), 1 << 16, NULL);
+    ck_assert_msg(!strncmp(got, "HTTP/1.1 200 ", 13), "%s", got);
+    http_tls_close(ssl);
+    close(fd);
+}
+
+/* Clients of HTTPS that stop in the middle are cut off in time, whatever they stop in; others are
+ * served meanwhile. */
+START_TEST(stalled_over_tls)
+{
+    static const struct {
+        const char *name, *text, *start;
+    } rows[] = {
+        {"silence", "", ""},
+        {"half a head", "GET /ok HTTP/1.1\r\nHo", "HTTP/1.1 408 "},
+        {"half a body", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc",
+         "HTTP/1.1 408 "},
+        {"no handler's answer", GET("/never"), "HTTP/1.1 503 "},
+    };
+    static const char hello[] = "\x16\x03\x01\x02", request[] = GET("/big");
+    int fds[EK_ARRAY_SIZE(rows)], small = 4096;
+    SSL *ssl[EK_ARRAY_SIZE(rows)];
+
+    use_tls();
+    config.limits = (struct ek_http_limits){.head_timeout_ms = 400,
+                                            .body_timeout_ms = 400,
+                                            .reply_timeout_ms = 400,
+                                            .write_timeout_ms = 400};
+    http_fixture_start(&fixture, &config);
+    int shaking = http_connect(&fixture), deaf = http_connect(&fixture);
+    send(shaking, hello, sizeof hello - 1, 0);
+    setsockopt(deaf, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    SSL *not_read = http_tls_connect(deaf, NULL, 0);
+    for (int i = 0; i < 20; i++) /* more than any buffer of the system takes */
+        SSL_write(not_read, request, sizeof request - 1);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        fds[i] = http_connect(&fixture);
+        ssl[i] = http_tls_connect(fds[i], NULL, 0);
+        SSL_write(ssl[i], rows[i].text, (int)strlen(rows[i].text));
+        expect_tls_ok();
+    }
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        EK_AUTOFREE char *got = http_tls_exchange(ssl[i], "", 1 << 16, NULL);
+        ck_assert_msg(!strncmp(got, rows[i].start, strlen(rows[i].start)), "%s: %s", rows[i].name,
+                      got);
+        http_tls_close(ssl[i]);
+        close(fds[i]);
+    }
+    EK_AUTOFREE char *none = http_exchange(shaking, "", 10, NULL);
+    ck_assert_str_eq(none, "");
+    close(shaking);
+    expect_tls_ok();
+    http_fixture_wait_empty(&fixture); /* although one of them still does not read */
+    SSL_free(not_read);
+    close(deaf);
+    stop();
+}
+END_TEST
+
 START_TEST(full)
 {
     config.max_connections = 2;
@@ -440,6 +505,7 @@ int main(void)
     tcase_add_test(tc, no_certificate_yet);
     tcase_add_test(tc, slow_clients);
     tcase_add_test(tc, deaf_client);
+    tcase_add_test(tc, stalled_over_tls);
     tcase_add_test(tc, full);
     tcase_add_test(tc, close_lets_requests_finish);
     tcase_add_test(tc, close_lingers);

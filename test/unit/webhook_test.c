@@ -177,13 +177,15 @@ START_TEST(sets_by_path)
     webhook_fixture_start(&fixture, 1, true, 0);
     EK_AUTOFREE char *early = review_in("/mutate", "ns");
     ck_assert_int_eq(status_of(early), 503);
+    ck_assert_ptr_nonnull(strstr(early, "\r\nRetry-After: 1\r\n"));
     webhook_fixture_publish(&fixture, snapshot);
     EK_AUTOFREE char *all = review_in("/mutate", "ns");
     expect_review(all, true, "p0");
     EK_AUTOFREE char *none = review_in("/mutate/empty?timeout=1s", "ns");
     expect_review(none, true, "");
     EK_AUTOFREE char *unknown = review_in("/mutate/other", "ns");
-    ck_assert_int_eq(status_of(unknown), 404);
+    ck_assert_int_eq(status_of(unknown), 503);
+    ck_assert_ptr_nonnull(strstr(unknown, "\r\nRetry-After: 1\r\n"));
     webhook_fixture_stop(&fixture);
 }
 END_TEST
@@ -206,6 +208,53 @@ START_TEST(large_objects)
     ck_assert_int_eq(body.failed, 0);
     EK_AUTOFREE char *answer = exchange("/mutate", ek_buf_str(&body));
     expect_review(answer, true, "p0");
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
+/* Sends a body of 11 MB, all of it, as a client does that does not look for an answer before. */
+static void send_too_much(struct webhook_client *client, bool chunked)
+{
+    static char piece[1 << 20];
+    const char *head = chunked ? "Transfer-Encoding: chunked" : "Content-Length: 11534336";
+    EK_AUTOFREE char *start =
+        ek_xasprintf("POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                     "%s\r\n\r\n",
+                     head);
+
+    memset(piece, ' ', sizeof piece);
+    bool open = webhook_send(client, start, strlen(start));
+    for (int i = 0; i < 11 && open; i++) {
+        if (chunked)
+            open = webhook_send(client, "100000\r\n", 8);
+        open = open && webhook_send(client, piece, sizeof piece);
+        if (chunked)
+            open = open && webhook_send(client, "\r\n", 2);
+    }
+}
+
+/* It is told so, although it is still sending, and costs nobody else anything. */
+START_TEST(bodies_beyond_the_limit)
+{
+    struct webhook_client other;
+    EK_AUTOFREE char *review = webhook_review("ns", "u-1");
+
+    webhook_fixture_start(&fixture, 1, true, 0);
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, NULL));
+    ck_assert(webhook_connect(&fixture, &other));
+    for (int chunked = 0; chunked <= 1; chunked++) {
+        struct webhook_client client;
+        ck_assert(webhook_connect(&fixture, &client));
+        send_too_much(&client, chunked);
+        EK_AUTOFREE char *meanwhile = webhook_post(&other, "/mutate", review);
+        expect_review(meanwhile, true, "p0");
+        EK_AUTOFREE char *answer = webhook_receive(&client);
+        ck_assert_msg(status_of(answer) == 413, "%d: %s", chunked, answer ? answer : "nothing");
+        webhook_disconnect(&client);
+        EK_AUTOFREE char *after = webhook_post(&other, "/mutate", review);
+        expect_review(after, true, "p0");
+    }
+    webhook_disconnect(&other);
     webhook_fixture_stop(&fixture);
 }
 END_TEST
@@ -606,6 +655,7 @@ int main(void)
     tcase_add_test(tcase, refusals);
     tcase_add_test(tcase, sets_by_path);
     tcase_add_test(tcase, large_objects);
+    tcase_add_test(tcase, bodies_beyond_the_limit);
     tcase_add_test(tcase, access_is_asked_for);
     tcase_add_test(tcase, rounds);
     tcase_add_test(tcase, namespaces_are_fetched);
