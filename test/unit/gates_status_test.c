@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The status of CustomFeatureGates: conditions by row, and all of it against the schema in
+ * deploy/crd. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/cond.h"
+#include "api/mem.h"
+#include "api/obj.h"
+#include "api/schema/merge.h"
+#include "api/yaml.h"
+#include "reconcilers/fieldgates/status.h"
+
+#define NOW_MS 1760000000000
+
+static yyjson_doc *crd;
+static struct ek_schema *schema;
+
+static void load_schema(void)
+{
+    static char text[1 << 17];
+    struct ek_err err = {0};
+    FILE *file = fopen(EK_TEST_DATA "/../../deploy/crd/evenkeel.dev_customfeaturegates.yaml", "r");
+
+    ck_assert_ptr_nonnull(file);
+    size_t len = fread(text, 1, sizeof text, file);
+    fclose(file);
+    ck_assert_msg(!ek_yaml_parse(text, len, 1 << 20, &crd, &err), "%s", err.message);
+    ck_assert_msg(!ek_schema_compile_crd(yyjson_doc_get_root(crd), "v1alpha1", &schema, &err), "%s",
+                  err.message);
+}
+
+static void free_schema(void)
+{
+    ek_schema_unref(schema);
+    yyjson_doc_free(crd);
+}
+
+/* Fields, types and lists of the status are those of the schema. */
+static void check_schema(const char *name, yyjson_mut_doc *doc, yyjson_mut_val *status)
+{
+    EK_AUTO(ek_buf) text;
+    uint32_t type;
+    yyjson_mut_val *object = yyjson_mut_obj(doc);
+
+    ek_buf_init(&text, 1 << 16);
+    yyjson_mut_obj_add_val(doc, object, "status", status);
+    ck_assert_int_eq(
+        ek_schema_find_kind(schema, "evenkeel.dev", "v1alpha1", "CustomFeatureGates", &type, NULL),
+        0);
+    int rc = ek_merge_validate(schema, type, object, 0, &text, NULL);
+    ck_assert_msg(rc == 0, "%s: %s", name, ek_buf_str(&text));
+}
+
+/* ---- Conditions ---- */
+
+#define OFF   "{name: A, preRelease: alpha, fieldPaths: [.spec.a]}"
+#define OPEN  "{name: B, preRelease: beta, fieldPaths: [.spec.b]}"
+#define OLD   "{name: D, preRelease: deprecated, default: true, fieldPaths: [.spec.d]}"
+#define WRONG "{name: W, preRelease: GA, fieldPaths: [.spec.w]}"
+
+static const struct ek_gate_count count = {"A", 7, 1};
+
+/* What the CRD comes to: finding is of the first gate's first path. */
+enum crd { NO_CRD, STARTING, PLAIN, MISSING, UNSURE, HARMFUL };
+
+/* Conditions in the order Accepted, CRDFound, PathsResolved, Enforced. */
+static const struct row {
+    const char *name, *gates;
+    enum crd crd;
+    struct ek_gates_facts facts;
+    const char *statuses, *reason, *message; /* of all; of Enforced; within Enforced's */
+} rows[] = {
+#define UP .serving = true, .registered = true
+    {"all is well", OFF, PLAIN, {UP, .canary = EK_CANARY_ANSWERED}, "TTTT", "Enforced", "ask"},
+    {"which servers ask",
+     OFF,
+     PLAIN,
+     {UP, .canary = EK_CANARY_ANSWERED, .canary_message = "cp-a and cp-b do"},
+     "TTTT",
+     "Enforced",
+     "cp-a and cp-b do"},
+    {"counts",
+     OFF,
+     PLAIN,
+     {UP, .canary = EK_CANARY_ANSWERED, .counts = &count, .n_counts = 1},
+     "TTTT",
+     "Enforced",
+     ""},
+    {"no CRD",
+     OFF,
+     NO_CRD,
+     {UP},
+     "TFUF",
+     "CRDNotFound",
+     "there is no CustomResourceDefinition crontabs.stable.example.com"},
+    {"not established", OFF, STARTING, {UP}, "TFTF", "CRDNotEstablished", "its conditions say why"},
+    {"no such field", OFF, MISSING, {UP, .canary = EK_CANARY_ANSWERED}, "TTFT", "Enforced", ""},
+    {"not to be told", OFF, UNSURE, {UP, .canary = EK_CANARY_ANSWERED}, "TTTT", "Enforced", ""},
+    {"refused",
+     OFF,
+     HARMFUL,
+     {UP, .canary = EK_CANARY_ANSWERED},
+     "TTTF",
+     "Refused",
+     "gate A: make it optional"},
+    {"no such stage",
+     WRONG ", " OFF,
+     PLAIN,
+     {UP, .canary = EK_CANARY_ANSWERED},
+     "FTTF",
+     "Invalid",
+     "preRelease: Unsupported value: \"GA\""},
+    {"two things are wrong",
+     WRONG ", {name: X, fieldPaths: [.spec.x]}",
+     PLAIN,
+     {UP},
+     "FTTF",
+     "Invalid",
+     "(and 1 more)"},
+    {"nobody takes requests", OFF, PLAIN, {.registered = true}, "TTTF", "NotServing", ""},
+    {"not registered", OFF, PLAIN, {.serving = true}, "TTTF", "NotRegistered", "not told yet"},
+    {"why not",
+     OFF,
+     PLAIN,
+     {.serving = true, .registration_message = "forbidden"},
+     "TTTF",
+     "NotRegistered",
+     "forbidden"},
+    {"the canary is on its way", OFF, PLAIN, {UP}, "TTTU", "CanaryPending", "not shown yet"},
+    {"the canary is dead",
+     OFF,
+     PLAIN,
+     {UP, .canary = EK_CANARY_FAILED, .canary_message = "cp-b: connection refused"},
+     "TTTF",
+     "CanaryFailed",
+     "cp-b: connection refused"},
+    {"all is open", OPEN, PLAIN, {.serving = false}, "TTTT", "NothingToDo", "no gate is off"},
+    {"no gates", "", PLAIN, {.serving = false}, "TTTT", "NothingToDo", ""},
+    {"deprecated and on is work", OLD, PLAIN, {.serving = false}, "TTTF", "NotServing", ""},
+    {"an annotation",
+     OFF,
+     PLAIN,
+     {UP, .canary = EK_CANARY_ANSWERED, .import_message = "the annotation differs"},
+     "TTTT",
+     "Enforced",
+     ""},
+};
+
+static const struct ek_gates *make_gates(const char *list)
+{
+    char text[8192];
+    yyjson_doc *doc = NULL;
+
+    int len = snprintf(text, sizeof text,
+                       "apiVersion: evenkeel.dev/v1alpha1\nkind: CustomFeatureGates\n"
+                       "metadata: {name: crontabs.stable.example.com, generation: 3}\n"
+                       "spec: {featureGates: [%s]}\n",
+                       list);
+    ck_assert_int_eq(ek_yaml_parse(text, (size_t)len, 1 << 20, &doc, NULL), 0);
+    const struct ek_gates *gates = ek_gates_new(yyjson_doc_get_root(doc), NULL, 0);
+    yyjson_doc_free(doc);
+    return gates;
+}
+
+static const char *const served[] = {"v1", "v2"};
+
+/* A resolution in the caller's storage. */
+static const struct ek_gates_resolution *resolve(enum crd kind, const struct ek_gates *gates,
+                                                 struct ek_gates_resolution *r,
+                                                 struct ek_gate_finding *f, const char **refused)
+{
+    static const enum ek_gate_finding_kind kinds[] = {
+        [MISSING] = EK_GATE_PATH_UNRESOLVED,
+        [UNSURE] = EK_GATE_PATH_UNVERIFIED,
+        [HARMFUL] = EK_GATE_PATH_REQUIRED,
+    };
+
+    if (kind == NO_CRD)
+        return NULL;
+    *r = (struct ek_gates_resolution){.crd = {.kind = "CronTab",
+                                              .storage = "v1",
+                                              .established = kind != STARTING,
+                                              .served = served,
+                                              .n_served = 2}};
+    if (kind < MISSING)
+        return r;
+    *f = (struct ek_gate_finding){kinds[kind], &gates->gates[0],   &gates->gates[0].paths[0],
+                                  "v1",        "make it optional", kind == HARMFUL};
+    r->findings = f;
+    r->n_findings = 1;
+    *refused = gates->gates[0].name;
+    r->refused = refused;
+    r->n_refused = kind == HARMFUL;
+    return r;
+}
+
+static const char *const types[] = {"Accepted", "CRDFound", "PathsResolved", "Enforced"};
+
+static void check_conditions(const struct row *row, yyjson_val *status)
+{
+    static const char letters[] = "UFT";
+    yyjson_val *conditions = yyjson_obj_get(status, "conditions");
+    yyjson_val *enforced = ek_cond_find(conditions, "Enforced");
+    char got[8] = "";
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(types); i++)
+        got[i] = letters[ek_cond_status(conditions, types[i])];
+    ck_assert_msg(strcmp(got, row->statuses) == 0, "%s: %s, not %s", row->name, got, row->statuses);
+    ck_assert_msg(strcmp(ek_json_str(enforced, "reason", NULL), row->reason) == 0, "%s: %s, not %s",
+                  row->name, ek_json_str(enforced, "reason", NULL), row->reason);
+    ck_assert_msg(strstr(ek_json_str(enforced, "message", NULL), row->message) != NULL, "%s: %s",
+                  row->name, ek_json_str(enforced, "message", NULL));
+    ck_assert_int_eq(yyjson_get_int(yyjson_obj_get(status, "observedGeneration")), 3);
+    ck_assert_int_eq(yyjson_get_int(yyjson_obj_get(enforced, "observedGeneration")), 3);
+}
+
+START_TEST(status_row)
+{
+    const struct row *row = &rows[_i];
+    struct ek_gates_facts facts = row->facts;
+    struct ek_gates_resolution r;
+    struct ek_gate_finding finding;
+    const char *refused;
+    struct ek_arena *arena = ek_arena_new(1 << 20);
+    yyjson_mut_doc *doc = ek_json_doc_new();
+
+    load_schema();
+    facts.gates = make_gates(row->gates);
+    facts.resolution = resolve(row->crd, facts.gates, &r, &finding, &refused);
+    yyjson_mut_val *made = ek_gates_status(&facts, NULL, NOW_MS, arena, doc);
+    yyjson_doc *first = yyjson_mut_val_imut_copy(made, NULL);
+    check_conditions(row, yyjson_doc_get_root(first));
+    check_schema(row->name, doc, made);
+    made = ek_gates_status(&facts, yyjson_doc_get_root(first), NOW_MS + 60000, arena, doc);
+    yyjson_doc *second = yyjson_mut_val_imut_copy(made, NULL);
+    ck_assert_msg(ek_json_equal(yyjson_doc_get_root(first), yyjson_doc_get_root(second)),
+                  "%s: it moves with the clock", row->name);
+    yyjson_doc_free(first);
+    yyjson_doc_free(second);
+    yyjson_mut_doc_free(doc);
+    ek_gates_unref(facts.gates);
+    ek_arena_free(arena);
+    free_schema();
+}
+END_TEST
+
+/* ---- The rest of it ---- */
+
+/* The status of gates without a CRD, or with the resolution of kind. Owned. */
+static yyjson_doc *status_of(const char *gates, enum crd kind)
+{
+    struct ek_gates_facts facts = {.gates = make_gates(gates), .counts = &count, .n_counts = 1};
+    struct ek_gates_resolution r;
+    struct ek_gate_finding finding;
+    const char *refused;
+    struct ek_arena *arena = ek_arena_new(1 << 20);
+    yyjson_mut_doc *doc = ek_json_doc_new();
+
+    facts.resolution = resolve(kind, facts.gates, &r, &finding, &refused);
+    yyjson_doc *ret =
+        yyjson_mut_val_imut_copy(ek_gates_status(&facts, NULL, NOW_MS, arena, doc), NULL);
+    yyjson_mut_doc_free(doc);
+    ek_gates_unref(facts.gates);
+    ek_arena_free(arena);
+    return ret;
+}
+
+/* A member of the status, by JSON pointer, as JSON. */
+static const struct part_row {
+    const char *name, *gates;
+    enum crd crd;
+    const char *pointer, *json; /* "": it is absent */
+} part_rows[] = {
+    {"gates", OFF ", " OPEN, PLAIN, "/summary",
+     "{\"gates\":2,\"on\":1,\"paths\":2,\"unresolved\":0,\"refused\":0,\"findings\":0,"
+     "\"suppressed\":7,\"deprecatedUses\":1}"},
+    {"without a CRD less is known", OFF, NO_CRD, "/summary",
+     "{\"gates\":1,\"on\":0,\"paths\":1,\"suppressed\":7,\"deprecatedUses\":1}"},
+    {"a gate that is off", OFF, PLAIN, "/gates/0",
+     "{\"name\":\"A\",\"preRelease\":\"alpha\",\"state\":\"Off\",\"rule\":6,\"reason\":\"*\","
+     "\"paths\":[{\"path\":\".spec.a\",\"resolved\":true}],\"suppressed\":7,\"deprecatedUses\":1}"},
+    {"a path without a CRD", OFF, NO_CRD, "/gates/0/paths/0", "{\"path\":\".spec.a\"}"},
+    {"a path that leads nowhere", OFF, MISSING, "/gates/0/paths/0",
+     "{\"path\":\".spec.a\",\"resolved\":false}"},
+    {"a path that cannot be told", OFF, UNSURE, "/gates/0/paths/0", "{\"path\":\".spec.a\"}"},
+    {"a gate that is refused", OFF, HARMFUL, "/gates/0/refused", "true"},
+    {"a gate that is not", OFF, PLAIN, "/gates/0/refused", ""},
+    {"a finding", OFF, HARMFUL, "/findings/0",
+     "{\"gate\":\"A\",\"path\":\".spec.a\",\"type\":\"Required\",\"version\":\"v1\","
+     "\"refused\":true,\"message\":\"make it optional\"}"},
+    {"the CRD", OFF, PLAIN, "/crd",
+     "{\"kind\":\"CronTab\",\"storageVersion\":\"v1\",\"servedVersions\":[\"v1\",\"v2\"],"
+     "\"conversion\":\"None\"}"},
+    {"no CRD", OFF, NO_CRD, "/crd", ""},
+    {"stable ignores enabled",
+     "{name: S, preRelease: stable, enabled: false, fieldPaths: [.spec.s]}", PLAIN, "/notes/0",
+     "\"gate S: enabled: false is ignored, for what is stable is always on\""},
+    {"and says so", "{name: S, preRelease: stable, enabled: false, fieldPaths: [.spec.s]}", PLAIN,
+     "/conditions/0/reason", "\"EnabledIgnored\""},
+    {"and is on by rule 1", "{name: S, preRelease: stable, enabled: false, fieldPaths: [.spec.s]}",
+     PLAIN, "/gates/0/rule", "1"},
+    {"enabled is rule 2", "{name: S, preRelease: alpha, enabled: true, fieldPaths: [.spec.s]}",
+     PLAIN, "/gates/0/rule", "2"},
+    {"no problems", OFF, PLAIN, "/problems", ""},
+    {"nothing left out", OFF, PLAIN, "/omitted", ""},
+};
+
+START_TEST(part_row)
+{
+    const struct part_row *row = &part_rows[_i];
+    yyjson_doc *status = status_of(row->gates, row->crd), *want = NULL;
+    yyjson_val *got = yyjson_ptr_get(yyjson_doc_get_root(status), row->pointer);
+
+    ck_assert_msg((got != NULL) == (*row->json != '\0'), "%s", row->name);
+    if (got) {
+        char *text = yyjson_val_write(got, 0, NULL);
+        char *star = strstr(row->json, "\"*\"") ? strstr(text, "\"reason\":") : NULL;
+        want = yyjson_read(row->json, strlen(row->json), 0);
+        /* The rule's words are the gates' business: only that there are some. */
+        if (star)
+            ck_assert_msg(star[10] != '"', "%s: no reason", row->name);
+        else
+            ck_assert_msg(ek_json_equal(got, yyjson_doc_get_root(want)), "%s: %s", row->name, text);
+        free(text);
+    }
+    yyjson_doc_free(want);
+    yyjson_doc_free(status);
+}
+END_TEST
+
+/* A status stays small, whatever is found. */
+START_TEST(lists_are_bounded)
+{
+    enum { MANY = 200 };
+    struct ek_gate_finding findings[MANY];
+    struct ek_gates_facts facts = {.gates = make_gates(OFF)};
+    struct ek_gates_resolution r;
+    const char *refused;
+    struct ek_arena *arena = ek_arena_new(1 << 20);
+    yyjson_mut_doc *doc = ek_json_doc_new();
+
+    load_schema();
+    facts.resolution = resolve(HARMFUL, facts.gates, &r, &findings[0], &refused);
+    for (size_t i = 1; i < MANY; i++)
+        findings[i] = findings[0];
+    r.n_findings = MANY;
+    yyjson_mut_val *status = ek_gates_status(&facts, NULL, NOW_MS, arena, doc);
+    ck_assert_uint_eq(yyjson_mut_arr_size(yyjson_mut_obj_get(status, "findings")),
+                      EK_GATES_STATUS_FINDINGS_MAX);
+    yyjson_mut_val *omitted = yyjson_mut_obj_get(status, "omitted");
+    ck_assert_uint_eq(yyjson_mut_get_uint(yyjson_mut_obj_get(omitted, "findings")),
+                      MANY - EK_GATES_STATUS_FINDINGS_MAX);
+    check_schema("many", doc, status);
+    yyjson_mut_doc_free(doc);
+    ek_gates_unref(facts.gates);
+    ek_arena_free(arena);
+    free_schema();
+}
+END_TEST
+
+/* The types of findings are those that the schema takes. */
+START_TEST(types_of_findings)
+{
+    load_schema();
+    yyjson_val *list = yyjson_ptr_get(
+        yyjson_doc_get_root(crd),
+        "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/findings/items/"
+        "properties/type/enum");
+    ck_assert_uint_eq(yyjson_arr_size(list), EK_GATE_FINDINGS_MAX);
+    for (int kind = 0; kind < EK_GATE_FINDINGS_MAX; kind++)
+        ck_assert_str_eq(yyjson_get_str(yyjson_arr_get(list, (size_t)kind)),
+                         ek_gate_finding_name((enum ek_gate_finding_kind)kind));
+    free_schema();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("gates_status");
+    TCase *tcase = tcase_create("status");
+    SRunner *runner = srunner_create(suite);
+
+    suite_add_tcase(suite, tcase);
+    tcase_add_loop_test(tcase, status_row, 0, (int)EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tcase, part_row, 0, (int)EK_ARRAY_SIZE(part_rows));
+    tcase_add_test(tcase, lists_are_bounded);
+    tcase_add_test(tcase, types_of_findings);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
