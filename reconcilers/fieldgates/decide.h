@@ -10,7 +10,24 @@
  *
  * Model: the outcome is a JSON Patch that fits the object of the request (RFC 6902, minimal), or
  * none; and warnings, one per shallowest path. Applying the decision to its own result changes
- * nothing. Where the KEP says nothing, rows 1', 3', 5', 7' and 7'' of the sheet decide.
+ * nothing. Where the KEP says nothing, rows 1', 3', 5', 7' and 7'' of the sheet decide:
+ *
+ *   - A frozen value whose parent the request lacks, or has as null, is put back, and parents are
+ *     made for it, but nothing else of them comes back.
+ *   - Unless an open gate's own path is what the request lacks (or has as null or another type):
+ *     that removal is allowed and takes what is frozen below it along, with a warning.
+ *   - A parent that is a scalar or a list is left as it is: the schema says no to it.
+ *
+ * Texts (P a path, G a gate; both are cut in the middle when they are long):
+ *
+ *   field P was dropped: feature gate G is off
+ *   field P was not changed: feature gate G is off
+ *   field P was not removed: feature gate G is off
+ *   field P was removed with its parent, although feature gate G is off
+ *   field P is deprecated                                (or the author's fieldDeprecationWarning)
+ *   and N more fields are gated or deprecated
+ *   field P cannot be set: feature gate G is off         (denials; also "changed", "removed"; more
+ *                                                         of them follow after "; ")
  *
  * Pure; any thread, with its own arena and document.
  * Source: KEP-2608, "Implementation"; fieldgates sheet, sections 3, 5, 7, 8.
@@ -22,10 +39,12 @@
 #include "reconcilers/fieldgates/gates.h"
 
 /* Of the server: more or longer ones vanish there (fieldgates sheet, section 8). */
-#define EK_GATES_WARNINGS_MAX     20  /* then one more, "and N more ..." */
-#define EK_GATES_WARNING_TEXT_MAX 120 /* characters of our own; an author's text may have more */
+#define EK_GATES_WARNINGS_MAX     20   /* then one more, "and N more ..." */
+#define EK_GATES_WARNING_TEXT_MAX 120  /* octets of our own; an author's text may have more */
+#define EK_GATES_WARNINGS_SIZE    3584 /* octets of all together */
+#define EK_GATES_DENIED_MAX       5    /* fields that a denial names, then "and N more" */
 
-/* What /scale answers for "not persisted", autoscaling/v1. */
+/* What /scale has for "not persisted", in mutating webhooks only: validating ones see 0. */
 #define EK_GATES_SCALE_ABSENT INT32_MIN
 
 /* What of the CRD decides besides the gates. */
@@ -34,7 +53,8 @@ struct ek_gates_shape {
     const struct ek_field_path *replicas; /* specReplicasPath of /scale; NULL without */
 };
 
-/* One path at which a write was not carried out, or a deprecated field was used. */
+/* One path at which a write was not carried out, or a deprecated field was used. Of a deprecated
+ * path and those below it all are hits, and the shallowest has the warning. */
 struct ek_gates_hit {
     const struct ek_gate *gate;
     const struct ek_field_path *path;
@@ -56,9 +76,11 @@ struct ek_gates_outcome {
 /*
  * Decides request (CREATE or UPDATE; other operations are allowed as they are). Its object is the
  * custom resource in the storage version, or with subresource "scale" an autoscaling/v1 Scale.
- * subresource "status" looks at .status alone, and "" leaves .status alone when shape has_status.
- * The patch is of doc, the rest lives in arena or is borrowed from gates. Returns 0; EK_E_LIMIT or
- * EK_E_NOMEM when there is no outcome.
+ * subresource "status" looks at .status alone, and "" leaves .status alone when shape has_status;
+ * all other subresources are allowed. A scale write that cannot be frozen, because nothing is
+ * persisted that could be kept, is denied. The patch is of doc, which has none of its own contents
+ * changed; the rest lives in arena or is borrowed from gates and request. Returns 0; EK_E_LIMIT or
+ * EK_E_NOMEM when there is no outcome. Source: fieldgates sheet, sections 3, 5, 7, 8.
  */
 int ek_gates_decide(const struct ek_gates *gates, const struct ek_gates_shape *shape,
                     const struct ek_admission_request *request, struct ek_arena *arena,
@@ -67,7 +89,8 @@ int ek_gates_decide(const struct ek_gates *gates, const struct ek_gates_shape *s
 /*
  * The backstop: request, whose object is the final one, must be what the decision would leave as it
  * is (suppression being over, nothing may be left to suppress). Allowed, or denied naming the path:
- * a later mutator has put the field back.
+ * a later mutator has put the field back. No patch and no warnings; hits only of a denial. Returns
+ * as ek_gates_decide.
  */
 int ek_gates_verify(const struct ek_gates *gates, const struct ek_gates_shape *shape,
                     const struct ek_admission_request *request, struct ek_arena *arena,
