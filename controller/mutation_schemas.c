@@ -40,6 +40,7 @@ struct ek_mutation_schemas {
     struct ek_call *call;        /* index or document under way */
     struct compilation *working; /* on the thread pool */
     struct entry asked;          /* whose document is under way: copies */
+    unsigned long version;       /* how often a schema has come */
     bool indexed;                /* an index has come */
     bool stale;                  /* and should come again */
     bool closing;
@@ -144,6 +145,11 @@ void ek_mutation_schemas_each(const struct ek_mutation_schemas *schemas,
         if (e->schema)
             fn(ctx, e->group, e->version, e->schema);
     }
+}
+
+unsigned long ek_mutation_schemas_version(const struct ek_mutation_schemas *schemas)
+{
+    return schemas->version;
 }
 
 bool ek_mutation_schemas_are_settled(const struct ek_mutation_schemas *schemas)
@@ -290,6 +296,7 @@ static void settle(struct ek_mutation_schemas *s, struct ek_schema *schema)
     if (e && schema) {
         ek_schema_unref(e->schema);
         e->schema = schema;
+        s->version++;
     } else {
         ek_schema_unref(schema);
     }

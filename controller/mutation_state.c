@@ -17,14 +17,14 @@ static bool same_object(const struct ek_obj *a, const struct ek_obj *b)
             !strcmp(ek_obj_api_version(a), ek_obj_api_version(b)));
 }
 
-static const struct ek_policy *known_policy(const struct ek_mutation_state *state,
+static struct ek_policy_entry *known_policy(const struct ek_mutation_state *state,
                                             const struct ek_obj *obj, size_t *hint)
 {
     for (size_t i = 0; i < state->n_policies; i++) {
         size_t at = (*hint + i) % state->n_policies;
         if (same_object(state->policies[at].obj, obj)) {
             *hint = at + 1;
-            return ek_policy_ref(state->policies[at].policy);
+            return &state->policies[at];
         }
     }
     return NULL;
@@ -51,13 +51,17 @@ static void add_policies(struct ek_mutation_state *next, struct ek_mutation_stat
 
     next->policies = ek_xrealloc(next->policies, next->n_policies + n + 1, sizeof *next->policies);
     for (size_t i = 0; i < n; i++) {
-        const struct ek_policy *policy = known_policy(old, items[i], &hint);
-        if (!policy) {
-            policy = ek_policy_new(items[i], 0);
+        struct ek_policy_entry *known = known_policy(old, items[i], &hint);
+        struct ek_policy_entry *e = &next->policies[next->n_policies++];
+        *e = (struct ek_policy_entry){.obj = ek_obj_ref(items[i])};
+        if (known) {
+            e->policy = ek_policy_ref(known->policy);
+            e->types = known->types;
+            known->types = NULL;
+        } else {
+            e->policy = ek_policy_new(items[i], 0);
             old->compiled++;
         }
-        next->policies[next->n_policies++] =
-            (struct ek_policy_entry){.obj = ek_obj_ref(items[i]), .policy = policy};
     }
     ek_snapshot_free(items, n);
 }
@@ -115,20 +119,56 @@ static void decide(struct ek_mutation_state *state, const struct ek_plugin_censu
     }
 }
 
+/* Gives each policy the bindings that name it. */
+static void join_bindings(struct ek_mutation_state *state)
+{
+    const struct ek_binding **next;
+
+    for (size_t i = 0; i < state->n_bindings; i++) {
+        struct ek_binding_entry *b = &state->bindings[i];
+        b->of = find_policy(state, b->binding->native, b->binding->policy_name);
+        if (b->of)
+            b->of->n_bindings++;
+    }
+    next = state->by_policy = ek_xalloc((state->n_bindings + 1) * sizeof *next);
+    for (size_t i = 0; i < state->n_policies; i++) {
+        state->policies[i].bindings = next;
+        next += state->policies[i].n_bindings;
+        state->policies[i].n_bindings = 0;
+    }
+    for (size_t i = 0; i < state->n_bindings; i++) {
+        struct ek_policy_entry *e = state->bindings[i].of;
+        if (e)
+            e->bindings[e->n_bindings++] = state->bindings[i].binding;
+    }
+}
+
+/* Tells each policy its place; those with several bindings have one place. */
+static void number(struct ek_mutation_state *state)
+{
+    for (size_t i = 0; i < state->n_bound; i++) {
+        const struct ek_policy *policy = state->bound[i].policy;
+        if (i == 0 || policy != state->bound[i - 1].policy)
+            find_policy(state, policy->native, policy->name)->order = ++state->n_ordered;
+    }
+}
+
 static void join(struct ek_mutation_state *state)
 {
+    join_bindings(state);
     state->bound = ek_xrealloc(state->bound, state->n_bindings + 1, sizeof *state->bound);
     state->n_bound = 0;
     for (size_t i = 0; i < state->n_bindings; i++) {
-        const struct ek_binding *binding = state->bindings[i].binding;
-        const struct ek_policy_entry *e = find_policy(state, binding->native, binding->policy_name);
+        const struct ek_policy_entry *e = state->bindings[i].of;
         if (e)
-            state->bound[state->n_bound++] = (struct ek_bound){.policy = e->policy,
-                                                               .binding = binding,
-                                                               .apply = e->enforcement.apply,
-                                                               .confirm = e->enforcement.confirm};
+            state->bound[state->n_bound++] =
+                (struct ek_bound){.policy = e->policy,
+                                  .binding = state->bindings[i].binding,
+                                  .apply = e->enforcement.apply,
+                                  .confirm = e->enforcement.confirm};
     }
     ek_order_sort(state->bound, state->n_bound);
+    number(state);
     ek_registration_plan(state->bound, state->n_bound, &state->registration);
 }
 
@@ -152,6 +192,7 @@ void ek_mutation_state_update(struct ek_mutation_state *state,
 void ek_mutation_state_done(struct ek_mutation_state *state)
 {
     for (size_t i = 0; i < state->n_policies; i++) {
+        ek_types_memo_free(state->policies[i].types);
         ek_policy_unref(state->policies[i].policy);
         ek_obj_unref(state->policies[i].obj);
     }
@@ -162,6 +203,7 @@ void ek_mutation_state_done(struct ek_mutation_state *state)
     ek_registration_done(&state->registration);
     ek_free(state->policies);
     ek_free(state->bindings);
+    ek_free(state->by_policy);
     ek_free(state->bound);
     *state = (struct ek_mutation_state){0};
 }

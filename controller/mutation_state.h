@@ -9,6 +9,7 @@
 #ifndef CONTROLLER_MUTATION_STATE_H
 #define CONTROLLER_MUTATION_STATE_H
 
+#include "controller/mutation_types.h"
 #include "controller/mutation_watch.h"
 #include "reconcilers/mutation/enforcement.h"
 #include "reconcilers/mutation/registration.h"
@@ -18,11 +19,16 @@ struct ek_policy_entry {
     const struct ek_policy *policy;
     bool shares_name; /* a policy of the other group has the same name */
     struct ek_enforcement enforcement;
+    const struct ek_binding **bindings; /* those that name it, by their names */
+    size_t n_bindings;
+    unsigned order;              /* its place among the bound policies, from 1; 0: it has none */
+    struct ek_types_memo *types; /* of its type check, which is made elsewhere; NULL: not yet */
 };
 
 struct ek_binding_entry {
     struct ek_obj *obj;
     const struct ek_binding *binding;
+    struct ek_policy_entry *of; /* the policy that it names; NULL: there is none */
 };
 
 /* Zero is the state of a cluster without policies. Everything is owned. */
@@ -31,7 +37,9 @@ struct ek_mutation_state {
     size_t n_policies;
     struct ek_binding_entry *bindings;
     size_t n_bindings;
-    struct ek_bound *bound; /* in the order in which they run */
+    const struct ek_binding **by_policy; /* what the policies' bindings point into */
+    unsigned n_ordered;                  /* policies that have a place in the order */
+    struct ek_bound *bound;              /* in the order in which they run */
     size_t n_bound;
     struct ek_registration registration;
     unsigned long compiled; /* how many policies were compiled so far */

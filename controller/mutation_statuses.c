@@ -4,26 +4,11 @@
 #include <string.h>
 
 #include "api/mem.h"
-#include "controller/mutation_types.h"
-#include "reconcilers/mutation/order.h"
 #include "reconcilers/mutation/status.h"
 
 #define ARENA_LIMIT ((size_t)16 << 20)
 
 /* ---- Facts ---- */
-
-static size_t bindings_of(const struct ek_mutation_state *state, const struct ek_policy *policy,
-                          const struct ek_binding **ret)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < state->n_bindings; i++) {
-        const struct ek_binding *b = state->bindings[i].binding;
-        if (b->native == policy->native && !strcmp(b->policy_name, policy->name))
-            ret[n++] = b;
-    }
-    return n;
-}
 
 /* What keeps the params of a policy from being read; NULL for nothing. */
 static const char *params_error(const struct ek_mutation_watch *watch,
@@ -40,25 +25,23 @@ static const char *params_error(const struct ek_mutation_watch *watch,
 
 static yyjson_mut_val *make_status(const struct ek_mutation_state *state,
                                    const struct ek_mutation_watch *watch,
-                                   const struct ek_policy_entry *entry, yyjson_val *old,
-                                   int64_t now_ms, struct ek_arena *arena, yyjson_mut_doc *doc)
+                                   struct ek_policy_entry *entry, yyjson_val *old, int64_t now_ms,
+                                   struct ek_arena *arena, yyjson_mut_doc *doc)
 {
-    struct ek_policy_set set = {.bound = state->bound, .n = state->n_bound};
-    const struct ek_binding **bindings =
-        ek_arena_alloc(arena, (state->n_bindings + 1) * sizeof(struct ek_binding *));
     EK_AUTOFREE char *missing = (char *)(uintptr_t)params_error(watch, entry->policy);
     struct ek_policy_facts facts = {
         .policy = entry->policy,
-        .bindings = bindings,
-        .n_bindings = bindings_of(state, entry->policy, bindings),
+        .bindings = entry->bindings,
+        .n_bindings = entry->n_bindings,
+        .order = entry->order,
+        .orders = state->n_ordered,
         .enforcer = entry->enforcement.enforcer,
         .enforcer_message = missing                       ? missing
                             : *entry->enforcement.message ? entry->enforcement.message
                                                           : NULL,
         .shadows_native = entry->shares_name && !entry->policy->native,
     };
-    ek_mutation_types_check(watch, arena, &facts);
-    facts.order = ek_order_of(&set, entry->policy, &facts.orders);
+    ek_mutation_types_check(watch, &entry->types, &facts);
     return ek_policy_status(&facts, old, now_ms, arena, doc);
 }
 
@@ -110,7 +93,7 @@ static bool same_text(const char *a, const char *b)
 }
 
 static void add_status(struct ek_status_writes *writes, const struct ek_mutation_state *state,
-                       const struct ek_mutation_watch *watch, const struct ek_policy_entry *entry,
+                       const struct ek_mutation_watch *watch, struct ek_policy_entry *entry,
                        const struct ek_obj *live, int64_t now_ms)
 {
     struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
@@ -130,15 +113,14 @@ static void add_status(struct ek_status_writes *writes, const struct ek_mutation
     ek_arena_free(arena);
 }
 
-void ek_status_writes_plan(const struct ek_mutation_state *state,
-                           const struct ek_mutation_watch *watch, int64_t now_ms,
-                           struct ek_status_writes *ret_writes)
+void ek_status_writes_plan(struct ek_mutation_state *state, const struct ek_mutation_watch *watch,
+                           int64_t now_ms, struct ek_status_writes *ret_writes)
 {
     const struct ek_store *store = ek_mutation_watch_store(watch, EK_MUTATION_STATUSES);
 
     *ret_writes = (struct ek_status_writes){0};
     for (size_t i = 0; i < state->n_policies; i++) {
-        const struct ek_policy_entry *entry = &state->policies[i];
+        struct ek_policy_entry *entry = &state->policies[i];
         const struct ek_obj *live = ek_store_get(store, entry->policy->name);
         if (!ek_policy_has_status(entry->policy, entry->shares_name))
             continue;

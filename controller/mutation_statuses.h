@@ -24,10 +24,10 @@ struct ek_status_writes {
     size_t n, next;
 };
 
-/* Lists what is to be written now; release with ek_status_writes_done. */
-void ek_status_writes_plan(const struct ek_mutation_state *state,
-                           const struct ek_mutation_watch *watch, int64_t now_ms,
-                           struct ek_status_writes *ret_writes);
+/* Lists what is to be written now; release with ek_status_writes_done. Policies whose types were
+ * not checked yet, or against other schemas, are checked. */
+void ek_status_writes_plan(struct ek_mutation_state *state, const struct ek_mutation_watch *watch,
+                           int64_t now_ms, struct ek_status_writes *ret_writes);
 void ek_status_writes_done(struct ek_status_writes *writes);
 
 /* The next write, borrowed; NULL after the last. */

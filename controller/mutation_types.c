@@ -4,9 +4,20 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "api/mem.h"
 #include "reconcilers/mutation/typecheck.h"
 
-#define PLURAL_SIZE 128
+#define PLURAL_SIZE   128
+#define CHECK_LIMIT   ((size_t)16 << 20)
+#define FINDING_LIMIT ((size_t)1 << 20)
+
+struct ek_types_memo {
+    unsigned long version; /* of the schemas */
+    bool checked;          /* some schema was there */
+    struct ek_arena *arena;
+    const struct ek_policy_finding *findings; /* all in arena, which is NULL without any */
+    size_t n_findings;
+};
 
 /* What is being looked for, and what was found. */
 struct search {
@@ -104,39 +115,66 @@ static void on_schema(void *ctx, const char *group, const char *version,
     }
 }
 
-static void take_findings(const struct ek_type_findings *found, struct ek_arena *arena,
-                          struct ek_policy_facts *facts)
+static void take_findings(const struct ek_type_findings *found, struct ek_types_memo *memo)
 {
-    struct ek_policy_finding *list = ek_arena_alloc(arena, (found->n + 1) * sizeof *list);
-
+    memo->checked = true;
+    if (found->n == 0)
+        return;
+    memo->arena = ek_arena_new(FINDING_LIMIT);
+    struct ek_policy_finding *list = ek_arena_alloc(memo->arena, found->n * sizeof *list);
     for (size_t i = 0; i < found->n; i++)
-        list[i] = (struct ek_policy_finding){.field = found->list[i].field,
-                                             .kind = found->list[i].kinds,
-                                             .message = found->list[i].message,
-                                             .warning = !found->list[i].all_kinds};
-    facts->types = EK_TYPES_CHECKED;
-    facts->findings = list;
-    facts->n_findings = found->n;
+        list[i] = (struct ek_policy_finding){
+            .field = ek_arena_strdup(memo->arena, found->list[i].field),
+            .kind = ek_arena_strdup(memo->arena, found->list[i].kinds),
+            .message = ek_arena_strdup(memo->arena, found->list[i].message),
+            .warning = !found->list[i].all_kinds};
+    memo->findings = list;
+    memo->n_findings = found->n;
 }
 
-void ek_mutation_types_check(const struct ek_mutation_watch *watch, struct ek_arena *arena,
-                             struct ek_policy_facts *facts)
+static struct ek_types_memo *check(const struct ek_mutation_schemas *schemas,
+                                   const struct ek_policy *policy)
 {
-    const struct ek_mutation_schemas *schemas = ek_mutation_watch_schemas(watch);
-    const char *error = ek_mutation_schemas_error(schemas);
+    struct ek_types_memo *memo = ek_xalloc(sizeof *memo);
+    struct ek_arena *arena = ek_arena_new(CHECK_LIMIT);
     struct search s = {
-        .policy = facts->policy,
+        .policy = policy,
         .arena = arena,
         .kinds = ek_arena_alloc(arena, EK_TYPECHECK_KINDS_MAX * sizeof(struct ek_typecheck_kind))};
     struct ek_type_findings found;
 
     ek_mutation_schemas_each(schemas, on_schema, &s);
     const struct ek_typecheck_kind params = {.kind = s.params_kind, .schema = s.params_schema};
-    facts->types = EK_TYPES_PENDING;
-    facts->types_message = *error ? error : "no schema of a kind that it matches is known";
-    if (s.n && !ek_typecheck_policy(facts->policy, s.kinds, s.n, s.params_schema ? &params : NULL,
-                                    arena, &found)) {
-        facts->types_message = NULL;
-        take_findings(&found, arena, facts);
+    memo->version = ek_mutation_schemas_version(schemas);
+    if (s.n &&
+        !ek_typecheck_policy(policy, s.kinds, s.n, s.params_schema ? &params : NULL, arena, &found))
+        take_findings(&found, memo);
+    ek_arena_free(arena);
+    return memo;
+}
+
+void ek_mutation_types_check(const struct ek_mutation_watch *watch, struct ek_types_memo **memo,
+                             struct ek_policy_facts *facts)
+{
+    const struct ek_mutation_schemas *schemas = ek_mutation_watch_schemas(watch);
+    const char *error = ek_mutation_schemas_error(schemas);
+
+    if (!*memo || (*memo)->version != ek_mutation_schemas_version(schemas)) {
+        ek_types_memo_free(*memo);
+        *memo = check(schemas, facts->policy);
     }
+    facts->types = (*memo)->checked ? EK_TYPES_CHECKED : EK_TYPES_PENDING;
+    facts->types_message = (*memo)->checked ? NULL
+                           : *error         ? error
+                                            : "no schema of a kind that it matches is known";
+    facts->findings = (*memo)->findings;
+    facts->n_findings = (*memo)->n_findings;
+}
+
+void ek_types_memo_free(struct ek_types_memo *memo)
+{
+    if (!memo)
+        return;
+    ek_arena_free(memo->arena);
+    ek_free(memo);
 }
