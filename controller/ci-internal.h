@@ -12,9 +12,11 @@
 #define CONTROLLER_CI_INTERNAL_H
 
 #include "api/obj.h"
+#include "api/schema/builtin.h"
 #include "api/schema/schema.h"
 #include "controller/commands.h"
 #include "reconcilers/mutation/engine.h"
+#include "reconcilers/mutation/rules.h"
 
 /* Exit codes of both commands. */
 #define EK_CI_EXIT_FOUND 1 /* denied, failed, golden differs; findings */
@@ -67,6 +69,7 @@ struct ek_ci {
 
     yyjson_val *allow, *deny; /* lists of rules; NULL without */
     bool asked_authorizer;
+    struct ek_equivalents equivalents; /* that the world has */
 
     yyjson_mut_doc *notes_doc;
     yyjson_mut_val *notes; /* array of texts, each once */
@@ -126,6 +129,23 @@ struct ek_gvk ek_ci_split_kind(struct ek_ci *ci, const char *api_version, const 
 /* The world that the engine asks; arg is ci. */
 void ek_ci_world(struct ek_ci *ci, struct ek_mutation_world *ret);
 
+/* The resources that API servers take for other versions of one: those of a definition, and
+ * built-in ones of one name ("events" of both groups). */
+void ek_ci_each_equivalent(void *ci, const struct ek_gvr *resource, const char *subresource,
+                           bool (*fn)(void *fn_arg, const struct ek_gvr *other,
+                                      const struct ek_gvk *kind),
+                           void *fn_arg);
+
+/* The scale subresource of a CustomResourceDefinition's version, or its status: the value under
+ * spec.versions[].subresources; NULL without. */
+yyjson_val *ek_ci_crd_subresource(const struct ek_ci *ci, const struct ek_gvr *resource,
+                                  const char *subresource);
+
+/* The built-in subresource of a resource; NULL when it has none. */
+const struct ek_builtin_resource *ek_ci_builtin_subresource(const struct ek_ci *ci,
+                                                            const struct ek_gvr *resource,
+                                                            const char *subresource);
+
 /* "name", "namespace/name"; in the arena. */
 const char *ek_ci_key(struct ek_ci *ci, yyjson_val *object);
 
@@ -133,12 +153,22 @@ const char *ek_ci_key(struct ek_ci *ci, yyjson_val *object);
 
 struct ek_mutate_options {
     struct ek_ci_options inputs;
-    const char *operation; /* "" for CREATE, or UPDATE where --old has the object */
+    const char *operation;   /* "" for CREATE, or UPDATE where --old has the object */
+    const char *subresource; /* "" for the objects themselves */
     const char *old, *namespace_object, *user, *allow, *deny, *expect;
     struct ek_flag_list groups;
     bool update_golden;
     const char *output, *color;
 };
+
+/*
+ * Makes the request that an API server would make of an object: an admission request's JSON, owned.
+ * With a subresource it is an update of that, or a creation where its kind is its own (an
+ * Eviction); a Scale is made of the object that is scaled. NULL for an object that has no such
+ * subresource, which is noted. Errors: EK_E_INVAL, EK_E_NOMEM.
+ */
+int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
+                      const struct ek_ci_object *object, yyjson_doc **ret_doc, struct ek_err *err);
 
 /* Runs the objects through the engine. Returns the report, a value of *ret_doc. *ret_bad tells
  * whether an object was denied. */

@@ -312,10 +312,12 @@ static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attri
 
 void ek_ci_world(struct ek_ci *ci, struct ek_mutation_world *ret)
 {
+    ci->equivalents = (struct ek_equivalents){ek_ci_each_equivalent, ci};
     *ret = (struct ek_mutation_world){.namespace = find_namespace,
                                       .param_scope = param_scope,
                                       .params = params,
                                       .schema = find_schema,
                                       .authorize = authorize,
+                                      .equivalents = &ci->equivalents,
                                       .arg = ci};
 }

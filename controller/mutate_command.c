@@ -144,6 +144,13 @@ static const struct ek_flag input_flags[] = {
      .choices = {"CREATE", "UPDATE"},
      .help = "What is done with the objects, CREATE or UPDATE; without it, `operation` is UPDATE "
              "for objects that --old has"},
+    {.name = "subresource",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_mutate_options, subresource),
+     .help = "What of the objects is written: status, scale, resize, eviction ...; their "
+             "`subresource` instead of themselves. An update, for which --old has the state "
+             "before; scale makes the Scale of the object that is scaled; objects without that "
+             "subresource are left out"},
     {.name = "old",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_mutate_options, old),

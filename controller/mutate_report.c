@@ -21,13 +21,17 @@ static const char *text_of(yyjson_val *v, const char *name)
     return s ? s : "";
 }
 
-/* "apps/v1 Deployment prod/web". */
+/* "apps/v1 Deployment prod/web", "apps/v1 Deployment prod/web /status". */
 static void put_title(yyjson_val *object, struct ek_buf *out)
 {
     const char *namespace = text_of(object, "namespace");
 
+    const char *subresource = text_of(object, "subresource");
+
     ek_buf_printf(out, "%s %s %s%s%s", text_of(object, "apiVersion"), text_of(object, "kind"),
                   namespace, *namespace ? "/" : "", text_of(object, "name"));
+    if (*subresource)
+        ek_buf_printf(out, " /%s", subresource);
 }
 
 /* A value in a line: JSON, cut. */
@@ -218,8 +222,10 @@ int ek_mutate_yaml(yyjson_val *report, struct ek_buf *out)
 static char *golden_path(const char *folder, yyjson_val *object)
 {
     const char *namespace = text_of(object, "namespace");
-    char *path = ek_xasprintf("%s/%s%s%s_%s.yaml", folder, text_of(object, "kind"),
-                              *namespace ? "_" : "", namespace, text_of(object, "name"));
+    const char *subresource = text_of(object, "subresource");
+    char *path = ek_xasprintf("%s/%s%s%s_%s%s%s.yaml", folder, text_of(object, "kind"),
+                              *namespace ? "_" : "", namespace, text_of(object, "name"),
+                              *subresource ? "_" : "", subresource);
 
     for (char *p = path + strlen(folder) + 1; *p; p++)
         *p = isalnum((unsigned char)*p) || strchr("-._", *p) ? (char)tolower((unsigned char)*p)

@@ -8,104 +8,6 @@
 
 #define RUN_MEMORY_MAX ((size_t)256 << 20)
 
-static yyjson_val *find_old(struct ek_ci *ci, yyjson_val *object)
-{
-    const char *key = ek_ci_key(ci, object);
-    const char *kind = ek_json_str(object, "kind", NULL);
-    const char *api_version = ek_json_str(object, "apiVersion", NULL);
-
-    for (size_t i = 0; i < ci->old.n; i++) {
-        yyjson_val *v = ci->old.list[i].value;
-        const char *its_kind = ek_json_str(v, "kind", NULL);
-        const char *its_version = ek_json_str(v, "apiVersion", NULL);
-        if (its_kind && kind && !strcmp(its_kind, kind) && its_version && api_version &&
-            !strcmp(its_version, api_version) && !strcmp(ek_ci_key(ci, v), key))
-            return v;
-    }
-    return NULL;
-}
-
-static void add_kind(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name,
-                     const struct ek_gvk *kind, const char *resource)
-{
-    yyjson_mut_val *v = yyjson_mut_obj_add_obj(doc, root, name);
-
-    yyjson_mut_obj_add_strcpy(doc, v, "group", kind->group);
-    yyjson_mut_obj_add_strcpy(doc, v, "version", kind->version);
-    yyjson_mut_obj_add_strcpy(doc, v, resource ? "resource" : "kind",
-                              resource ? resource : kind->kind);
-}
-
-static void add_user(yyjson_mut_doc *doc, yyjson_mut_val *root,
-                     const struct ek_mutate_options *options)
-{
-    yyjson_mut_val *user = yyjson_mut_obj_add_obj(doc, root, "userInfo");
-
-    yyjson_mut_obj_add_strcpy(doc, user, "username", options->user);
-    yyjson_mut_val *groups = yyjson_mut_obj_add_arr(doc, user, "groups");
-    for (size_t i = 0; i < options->groups.n; i++)
-        yyjson_mut_arr_add_strcpy(doc, groups, options->groups.items[i]);
-    if (!options->groups.n)
-        yyjson_mut_arr_add_str(doc, groups, "system:authenticated");
-}
-
-/* The object as an API server would hand it on: in its namespace. */
-static yyjson_mut_val *placed(yyjson_mut_doc *doc, yyjson_val *object, const char *namespace)
-{
-    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, object);
-    yyjson_mut_val *metadata = yyjson_mut_obj_get(copy, "metadata");
-
-    if (!metadata)
-        metadata = yyjson_mut_obj_add_obj(doc, copy, "metadata");
-    if (*namespace && yyjson_mut_is_obj(metadata) && !yyjson_mut_obj_get(metadata, "namespace"))
-        yyjson_mut_obj_add_strcpy(doc, metadata, "namespace", namespace);
-    return copy;
-}
-
-static yyjson_doc *make_request(struct ek_ci *ci, const struct ek_mutate_options *options,
-                                const struct ek_ci_object *object)
-{
-    yyjson_mut_doc *doc = ek_json_doc_new();
-    yyjson_mut_val *root = yyjson_mut_obj(doc);
-    struct ek_gvk kind = ek_ci_kind_of(ci, object->value);
-    const char *namespace = ek_json_str(object->value, "metadata", "namespace", NULL);
-    const char *name = ek_json_str(object->value, "metadata", "name", NULL);
-    yyjson_val *old = find_old(ci, object->value);
-    struct ek_ci_resource r;
-
-    if (!ek_ci_resource_of(ci, &kind, namespace != NULL, &r))
-        ek_ci_note(ci,
-                   "%s%s%s %s is not known: its resource is taken to be \"%s\"; give its "
-                   "CustomResourceDefinition with -f",
-                   kind.group, *kind.group ? "/" : "", kind.version, kind.kind,
-                   r.resource.resource);
-    namespace = !r.namespaced ? "" : namespace && *namespace ? namespace : "default";
-    bool update = *options->operation ? !strcmp(options->operation, "UPDATE") : old != NULL;
-    if (update && !old) {
-        ek_ci_note(ci, "an updated object without one in --old is taken to be as it was before");
-        old = object->value;
-    }
-    yyjson_mut_doc_set_root(doc, root);
-    yyjson_mut_obj_add_str(doc, root, "uid", "00000000-0000-0000-0000-000000000000");
-    add_kind(doc, root, "kind", &kind, NULL);
-    add_kind(doc, root, "resource", &kind, r.resource.resource);
-    add_kind(doc, root, "requestKind", &kind, NULL);
-    add_kind(doc, root, "requestResource", &kind, r.resource.resource);
-    if (name)
-        yyjson_mut_obj_add_strcpy(doc, root, "name", name);
-    if (*namespace || !strcmp(kind.kind, "Namespace"))
-        yyjson_mut_obj_add_strcpy(doc, root, "namespace", *namespace ? namespace : name);
-    yyjson_mut_obj_add_str(doc, root, "operation", update ? "UPDATE" : "CREATE");
-    add_user(doc, root, options);
-    yyjson_mut_obj_add_val(doc, root, "object", placed(doc, object->value, namespace));
-    yyjson_mut_obj_add_val(doc, root, "oldObject",
-                           update ? placed(doc, old, namespace) : yyjson_mut_null(doc));
-    yyjson_mut_obj_add_bool(doc, root, "dryRun", true);
-    yyjson_doc *whole = yyjson_mut_doc_imut_copy(doc, NULL);
-    yyjson_mut_doc_free(doc);
-    return whole;
-}
-
 /* ---- The report ---- */
 
 static const char *step_name(const struct ek_step *step)
@@ -207,6 +109,25 @@ static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v,
         add_value(doc, v, "object", yyjson_doc_get_root(outcome->result));
 }
 
+static void add_name(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,
+                     const struct ek_admission_request *request)
+{
+    const char *name = ek_json_str(object->value, "metadata", "name", NULL);
+    const char *start = ek_json_str(object->value, "metadata", "generateName", NULL);
+    /* What is asked of a subresource may be another kind than what the file has. */
+    const char *api_version = ek_json_str(request->object, "apiVersion", NULL);
+
+    yyjson_mut_obj_add_strcpy(doc, v, "source", object->source);
+    yyjson_mut_obj_add_strcpy(doc, v, "apiVersion", api_version ? api_version : "");
+    yyjson_mut_obj_add_strcpy(doc, v, "kind", request->kind.kind);
+    if (*request->namespace && strcmp(request->kind.kind, "Namespace") != 0)
+        yyjson_mut_obj_add_strcpy(doc, v, "namespace", request->namespace);
+    yyjson_mut_obj_add_strcpy(doc, v, "name", name ? name : start ? start : "");
+    if (*request->subresource)
+        yyjson_mut_obj_add_strcpy(doc, v, "subresource", request->subresource);
+    yyjson_mut_obj_add_strcpy(doc, v, "operation", request->operation);
+}
+
 /* ---- Running ---- */
 
 static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
@@ -218,10 +139,13 @@ static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
     struct ek_mutation_outcome outcome;
     struct ek_admission_request request;
     struct ek_arena *arena;
-    yyjson_doc *whole = make_request(ci, options, object);
+    yyjson_doc *whole;
 
-    int rc = whole ? ek_admission_request_read(yyjson_doc_get_root(whole), &request, err)
-                   : ek_err_set(err, EK_E_NOMEM, "no memory");
+    int rc = ek_mutate_request(ci, options, object, &whole, err);
+    if (!rc && !whole)
+        return 0; /* it has no such subresource, which was noted */
+    if (!rc)
+        rc = ek_admission_request_read(yyjson_doc_get_root(whole), &request, err);
     if (rc) {
         ek_err_prefix(err, "%s: %s", object->source, ek_ci_key(ci, object->value));
         yyjson_doc_free(whole);
@@ -234,16 +158,7 @@ static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
                    ek_ci_key(ci, object->value), ek_strerror(rc));
     } else {
         yyjson_mut_val *v = yyjson_mut_arr_add_obj(doc, to);
-        yyjson_mut_obj_add_strcpy(doc, v, "source", object->source);
-        yyjson_mut_obj_add_strcpy(doc, v, "apiVersion",
-                                  ek_json_str(object->value, "apiVersion", NULL));
-        yyjson_mut_obj_add_strcpy(doc, v, "kind", request.kind.kind);
-        if (*request.namespace && strcmp(request.kind.kind, "Namespace") != 0)
-            yyjson_mut_obj_add_strcpy(doc, v, "namespace", request.namespace);
-        const char *name = ek_json_str(object->value, "metadata", "name", NULL);
-        const char *start = ek_json_str(object->value, "metadata", "generateName", NULL);
-        yyjson_mut_obj_add_strcpy(doc, v, "name", name ? name : start ? start : "");
-        yyjson_mut_obj_add_strcpy(doc, v, "operation", request.operation);
+        add_name(doc, v, object, &request);
         add_outcome(doc, v, &outcome, &request);
         *ret_bad = *ret_bad || !outcome.allowed;
         ek_mutation_outcome_done(&outcome);
