@@ -532,10 +532,12 @@ void ek_binding_unref(const struct ek_binding *binding)
 static int answer(const struct ek_obj *obj, const struct ek_field_errors *errors,
                   struct ek_buf *out, const char **ret_reason)
 {
+    const char *api_version = ek_obj_api_version(obj);
+
     if (errors->n == 0)
         return 0;
-    ek_buf_printf(out, "%s.admissionregistration.k8s.io \"%s\" is invalid: ", ek_obj_kind(obj),
-                  ek_obj_name(obj));
+    ek_buf_printf(out, "%s.%.*s \"%s\" is invalid: ", ek_obj_kind(obj),
+                  (int)strcspn(api_version, "/"), api_version, ek_obj_name(obj));
     ek_field_errors_join(errors, out);
     *ret_reason = "Invalid";
     return 422;
@@ -546,7 +548,8 @@ int ek_policy_validate(const struct ek_obj *obj, bool strict, int compat_minor, 
 {
     bool is_binding = !strcmp(ek_obj_kind(obj), "MutatingAdmissionPolicyBinding");
     struct ek_arena *arena = ek_arena_new(POLICY_ARENA_LIMIT);
-    const char *unknown = strict ? ek_unknown_fields(ek_obj_root(obj), is_binding, arena) : "";
+    const char *unknown =
+        strict ? ek_unknown_fields(ek_obj_root(obj), is_binding, !is_native(obj), arena) : "";
     const char *version = strchr(ek_obj_api_version(obj), '/');
     int code;
 

@@ -401,82 +401,121 @@ bool ek_is_cel_identifier(const char *name)
 struct shape {
     const char *field;          /* NULL ends */
     const struct shape *fields; /* of an object, or of the objects of a list; NULL: not looked at */
+    bool own;                   /* evenkeel.dev alone has it */
 };
 
-static const struct shape expression[] = {{"expression", NULL}, {NULL, NULL}};
-static const struct shape named_expression[] = {{"name", NULL}, {"expression", NULL}, {NULL, NULL}};
-static const struct shape requirement[] = {
-    {"key", NULL}, {"operator", NULL}, {"values", NULL}, {NULL, NULL}};
-static const struct shape selector[] = {
-    {"matchLabels", NULL}, {"matchExpressions", requirement}, {NULL, NULL}};
-static const struct shape rule_fields[] = {
-    {"resourceNames", NULL}, {"operations", NULL}, {"apiGroups", NULL}, {"apiVersions", NULL},
-    {"resources", NULL},     {"scope", NULL},      {NULL, NULL}};
-static const struct shape match_resources_fields[] = {
-    {"namespaceSelector", selector}, {"objectSelector", selector},
-    {"resourceRules", rule_fields},  {"excludeResourceRules", rule_fields},
-    {"matchPolicy", NULL},           {NULL, NULL}};
-static const struct shape param_kind_fields[] = {
-    {"apiVersion", NULL}, {"kind", NULL}, {NULL, NULL}};
-static const struct shape param_ref_fields[] = {{"name", NULL},
-                                                {"namespace", NULL},
-                                                {"selector", selector},
-                                                {"parameterNotFoundAction", NULL},
-                                                {NULL, NULL}};
-static const struct shape mutation[] = {{"patchType", NULL},
-                                        {"applyConfiguration", expression},
-                                        {"jsonPatch", expression},
-                                        {NULL, NULL}};
-static const struct shape policy_spec[] = {
-    {"paramKind", param_kind_fields}, {"matchConstraints", match_resources_fields},
-    {"variables", named_expression},  {"mutations", mutation},
-    {"failurePolicy", NULL},          {"matchConditions", named_expression},
-    {"reinvocationPolicy", NULL},     {NULL, NULL}};
-static const struct shape binding_spec[] = {{"policyName", NULL},
-                                            {"paramRef", param_ref_fields},
-                                            {"matchResources", match_resources_fields},
-                                            {NULL, NULL}};
-static const struct shape policy_kind[] = {
-    {"apiVersion", NULL}, {"kind", NULL}, {"metadata", NULL}, {"spec", policy_spec}, {NULL, NULL}};
-static const struct shape binding_kind[] = {
-    {"apiVersion", NULL}, {"kind", NULL}, {"metadata", NULL}, {"spec", binding_spec}, {NULL, NULL}};
+/* An object that is looked at. */
+struct look {
+    bool own; /* it is of evenkeel.dev */
+    struct ek_buf *out;
+    struct ek_arena *arena;
+};
 
-static void find_unknown(yyjson_val *value, const struct shape *shape, const char *path,
-                         struct ek_buf *out, struct ek_arena *arena);
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+        name, NULL, false                                                                          \
+    }
+#define FIELD_OF(name, type)                                                                       \
+    {                                                                                              \
+        name, type, false                                                                          \
+    }
+#define OWN(name)                                                                                  \
+    {                                                                                              \
+        name, NULL, true                                                                           \
+    }
+#define OWN_OF(name, type)                                                                         \
+    {                                                                                              \
+        name, type, true                                                                           \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        NULL, NULL, false                                                                          \
+    }
 
-static void look_at_member(const char *name, yyjson_val *value, const struct shape *shape,
-                           const char *path, struct ek_buf *out, struct ek_arena *arena)
+static const struct shape expression[] = {FIELD("expression"), END};
+static const struct shape named_expression[] = {FIELD("name"), FIELD("expression"), END};
+static const struct shape requirement[] = {FIELD("key"), FIELD("operator"), FIELD("values"), END};
+static const struct shape selector[] = {FIELD("matchLabels"),
+                                        FIELD_OF("matchExpressions", requirement), END};
+static const struct shape rule_fields[] = {FIELD("resourceNames"),
+                                           FIELD("operations"),
+                                           FIELD("apiGroups"),
+                                           FIELD("apiVersions"),
+                                           FIELD("resources"),
+                                           FIELD("scope"),
+                                           END};
+static const struct shape match_resources_fields[] = {FIELD_OF("namespaceSelector", selector),
+                                                      FIELD_OF("objectSelector", selector),
+                                                      FIELD_OF("resourceRules", rule_fields),
+                                                      FIELD_OF("excludeResourceRules", rule_fields),
+                                                      FIELD("matchPolicy"),
+                                                      END};
+static const struct shape param_kind_fields[] = {FIELD("apiVersion"), FIELD("kind"), END};
+static const struct shape param_ref_fields[] = {FIELD("name"), FIELD("namespace"),
+                                                FIELD_OF("selector", selector),
+                                                FIELD("parameterNotFoundAction"), END};
+static const struct shape safety[] = {FIELD("type"), FIELD("expression"), END};
+static const struct shape mutation[] = {FIELD("patchType"),
+                                        FIELD_OF("applyConfiguration", expression),
+                                        FIELD_OF("jsonPatch", expression),
+                                        OWN_OF("safety", safety),
+                                        OWN("atomics"),
+                                        END};
+static const struct shape policy_spec[] = {FIELD_OF("paramKind", param_kind_fields),
+                                           FIELD_OF("matchConstraints", match_resources_fields),
+                                           FIELD_OF("variables", named_expression),
+                                           FIELD_OF("mutations", mutation),
+                                           FIELD("failurePolicy"),
+                                           FIELD_OF("matchConditions", named_expression),
+                                           FIELD("reinvocationPolicy"),
+                                           OWN("behaviour"),
+                                           OWN("enforcement"),
+                                           END};
+static const struct shape binding_spec[] = {
+    FIELD("policyName"), FIELD_OF("paramRef", param_ref_fields),
+    FIELD_OF("matchResources", match_resources_fields), END};
+static const struct shape policy_kind[] = {FIELD("apiVersion"), FIELD("kind"), FIELD("metadata"),
+                                           FIELD_OF("spec", policy_spec), END};
+static const struct shape binding_kind[] = {FIELD("apiVersion"), FIELD("kind"), FIELD("metadata"),
+                                            FIELD_OF("spec", binding_spec), END};
+
+static void find_unknown(const struct look *look, yyjson_val *value, const struct shape *shape,
+                         const char *path);
+
+static void look_at_member(const struct look *look, const char *name, yyjson_val *value,
+                           const struct shape *shape, const char *path)
 {
-    const char *at = *path ? ek_arena_printf(arena, "%s.%s", path, name) : name;
+    const char *at = *path ? ek_arena_printf(look->arena, "%s.%s", path, name) : name;
 
-    while (shape->field && strcmp(shape->field, name) != 0)
+    while (shape->field && (strcmp(shape->field, name) != 0 || (shape->own && !look->own)))
         shape++;
     if (!shape->field)
-        ek_buf_printf(out, "%sunknown field \"%s\"", out->len ? ", " : "", at);
+        ek_buf_printf(look->out, "%sunknown field \"%s\"", look->out->len ? ", " : "", at);
     else if (shape->fields)
-        find_unknown(value, shape->fields, at, out, arena);
+        find_unknown(look, value, shape->fields, at);
 }
 
-static void find_unknown(yyjson_val *value, const struct shape *shape, const char *path,
-                         struct ek_buf *out, struct ek_arena *arena)
+static void find_unknown(const struct look *look, yyjson_val *value, const struct shape *shape,
+                         const char *path)
 {
     yyjson_val *key, *v;
     size_t i, n;
 
     if (yyjson_is_arr(value)) {
         yyjson_arr_foreach(value, i, n, v)
-            find_unknown(v, shape, ek_arena_printf(arena, "%s[%zu]", path, i), out, arena);
+            find_unknown(look, v, shape, ek_arena_printf(look->arena, "%s[%zu]", path, i));
         return;
     }
     yyjson_obj_foreach(value, i, n, key, v)
-        look_at_member(yyjson_get_str(key), v, shape, path, out, arena);
+        look_at_member(look, yyjson_get_str(key), v, shape, path);
 }
 
-const char *ek_unknown_fields(yyjson_val *object, bool binding, struct ek_arena *arena)
+const char *ek_unknown_fields(yyjson_val *object, bool binding, bool own, struct ek_arena *arena)
 {
     EK_AUTO(ek_buf) out;
+    const struct look look = {own, &out, arena};
 
     ek_buf_init(&out, (size_t)1 << 20);
-    find_unknown(object, binding ? binding_kind : policy_kind, "", &out, arena);
+    find_unknown(&look, object, binding ? binding_kind : policy_kind, "");
     return ek_arena_strdup(arena, ek_buf_str(&out));
 }

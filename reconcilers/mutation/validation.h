@@ -33,7 +33,8 @@ void ek_validate_qualified_name(struct ek_field_errors *errors, const char *name
 bool ek_is_cel_identifier(const char *name);
 
 /* Members that the kind of object does not have, as a strict decoder reports them: "unknown field
- * "spec.validations"", joined by ", "; "" for none. Lives in arena. */
-const char *ek_unknown_fields(yyjson_val *object, bool binding, struct ek_arena *arena);
+ * "spec.validations"", joined by ", "; "" for none. own: it is the kind of evenkeel.dev, which has
+ * behaviour, enforcement, and safety and atomics of mutations besides. Lives in arena. */
+const char *ek_unknown_fields(yyjson_val *object, bool binding, bool own, struct ek_arena *arena);
 
 #endif

@@ -236,6 +236,79 @@ START_TEST(test_validation)
 }
 END_TEST
 
+#define OWN    "evenkeel.dev/v1alpha1"
+#define NATIVE "admissionregistration.k8s.io/v1"
+
+/* The kind of evenkeel.dev has fields of its own; nobody else has them, and it has no others. */
+static const struct {
+    const char *name, *api_version, *kind, *spec;
+    const char *unknown; /* the fields; NULL: accepted */
+} field_rows[] = {
+    {"behaviour and enforcement", OWN, "MutatingAdmissionPolicy",
+     RULES "," MUTATE "," NEVER ",'behaviour':'Extended','enforcement':'Observe'", NULL},
+    {"not in tree", NATIVE, "MutatingAdmissionPolicy",
+     RULES "," MUTATE "," NEVER ",'behaviour':'Extended','enforcement':'Observe'",
+     "unknown field \"spec.behaviour\", unknown field \"spec.enforcement\""},
+    {"safety and atomics", OWN, "MutatingAdmissionPolicy",
+     RULES "," NEVER ",'behaviour':'Extended','mutations':[{'patchType':'ApplyConfiguration',"
+           "'applyConfiguration':{'expression':'Object{}'},'atomics':'Replace','safety':{'type':"
+           "'Condition','expression':'true'}}]",
+     NULL},
+    {"not in tree, either", NATIVE, "MutatingAdmissionPolicy",
+     RULES "," NEVER ",'mutations':[{'patchType':'ApplyConfiguration','applyConfiguration':{"
+           "'expression':'Object{}'},'atomics':'Replace','safety':{'type':'Exact'}}]",
+     "unknown field \"spec.mutations[0].atomics\", unknown field \"spec.mutations[0].safety\""},
+    {"what neither has", OWN, "MutatingAdmissionPolicy",
+     RULES "," NEVER ",'order':1,'mutations':[{'patchType':'ApplyConfiguration',"
+           "'applyConfiguration':{'expression':'Object{}'},'safety':{'type':'Exact','kind':1}}]",
+     "unknown field \"spec.order\", unknown field \"spec.mutations[0].safety.kind\""},
+    {"not of a mutation", OWN, "MutatingAdmissionPolicy",
+     RULES "," MUTATE "," NEVER ",'atomics':'Replace'", "unknown field \"spec.atomics\""},
+    {"a binding", OWN, "MutatingAdmissionPolicyBinding", "'policyName':'p'", NULL},
+    {"a binding has none", OWN, "MutatingAdmissionPolicyBinding",
+     "'policyName':'p','behaviour':'Extended'", "unknown field \"spec.behaviour\""},
+};
+
+START_TEST(test_own_fields)
+{
+    const char *reason = NULL;
+    EK_AUTO(ek_buf) out;
+    EK_AUTOFREE char *text =
+        ek_xasprintf("{'apiVersion':'%s','kind':'%s','metadata':{'name':'p'},'spec':{%s}}",
+                     field_rows[_i].api_version, field_rows[_i].kind, field_rows[_i].spec);
+    yyjson_doc *doc = test_mutation_json(text);
+    struct ek_obj *obj = ek_obj_from_val(yyjson_doc_get_root(doc));
+
+    ek_buf_init(&out, 65536);
+    int code = ek_policy_validate(obj, true, 36, &out, &reason);
+    const char *unknown = strstr(ek_buf_str(&out), "unknown field");
+    ck_assert_msg(code == (field_rows[_i].unknown ? 400 : 0), "%s: %d: %s", field_rows[_i].name,
+                  code, ek_buf_str(&out));
+    if (field_rows[_i].unknown)
+        ck_assert_str_eq(unknown ? unknown : "", field_rows[_i].unknown);
+    ek_obj_unref(obj);
+    yyjson_doc_free(doc);
+}
+END_TEST
+
+START_TEST(test_own_group_is_told)
+{
+    yyjson_doc *doc = test_mutation_json("{'apiVersion':'evenkeel.dev/v1alpha1','kind':"
+                                         "'MutatingAdmissionPolicyBinding','metadata':{'name':'b'},"
+                                         "'spec':{}}");
+    struct ek_obj *obj = ek_obj_from_val(yyjson_doc_get_root(doc));
+    const char *reason = NULL;
+    EK_AUTO(ek_buf) out;
+
+    ek_buf_init(&out, 65536);
+    ck_assert_int_eq(ek_policy_validate(obj, true, 36, &out, &reason), 422);
+    ck_assert_ptr_nonnull(
+        strstr(ek_buf_str(&out), "MutatingAdmissionPolicyBinding.evenkeel.dev \"b\" is invalid"));
+    ek_obj_unref(obj);
+    yyjson_doc_free(doc);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("mutation_policy");
@@ -247,6 +320,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, test_bindings, 0, (int)EK_ARRAY_SIZE(binding_rows));
     tcase_add_test(tc, test_binding_fields);
     tcase_add_test(tc, test_validation);
+    tcase_add_loop_test(tc, test_own_fields, 0, (int)EK_ARRAY_SIZE(field_rows));
+    tcase_add_test(tc, test_own_group_is_told);
     suite_add_tcase(s, tc);
     return s;
 }
