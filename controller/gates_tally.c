@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/gates_tally.h"
+
+#include "api/mem.h"
+#include "api/obj.h"
+
+/* One gate. The sum of base and taken is shown. */
+struct entry {
+    char *crd, *gate;
+    uint64_t base[2];    /* what status said when we began, less what we had taken by then */
+    uint64_t taken[2];   /* of our own counts: suppressed, deprecated uses */
+    unsigned generation; /* of the tally when base was set */
+    unsigned take;       /* of the tally when taken was set */
+};
+
+struct ek_gates_tally {
+    struct ek_gates_counts *counts;
+    struct entry *entries;
+    size_t n;
+    unsigned generation, take;
+    int64_t last_ms;
+    bool any; /* taken at least once */
+};
+
+struct ek_gates_tally *ek_gates_tally_new(struct ek_gates_counts *counts)
+{
+    struct ek_gates_tally *tally = ek_xalloc(sizeof *tally);
+
+    tally->counts = counts;
+    tally->generation = tally->take = 1;
+    return tally;
+}
+
+void ek_gates_tally_free(struct ek_gates_tally *tally)
+{
+    if (!tally)
+        return;
+    for (size_t i = 0; i < tally->n; i++) {
+        ek_free(tally->entries[i].crd);
+        ek_free(tally->entries[i].gate);
+    }
+    ek_free(tally->entries);
+    ek_free(tally);
+}
+
+void ek_gates_tally_restart(struct ek_gates_tally *tally)
+{
+    tally->generation++;
+}
+
+int64_t ek_gates_tally_wait(const struct ek_gates_tally *tally, int64_t now_ms)
+{
+    int64_t next_ms = tally->last_ms + EK_GATES_TALLY_PACE_MS;
+    return tally->any && now_ms < next_ms ? next_ms - now_ms : 0;
+}
+
+void ek_gates_tally_take(struct ek_gates_tally *tally, int64_t now_ms)
+{
+    if (ek_gates_tally_wait(tally, now_ms))
+        return;
+    tally->any = true;
+    tally->last_ms = now_ms;
+    tally->take++;
+    ek_gates_counts_settle(tally->counts);
+}
+
+static struct entry *find(struct ek_gates_tally *tally, const char *crd, const char *gate)
+{
+    for (size_t i = 0; i < tally->n; i++)
+        if (!strcmp(tally->entries[i].gate, gate) && !strcmp(tally->entries[i].crd, crd))
+            return &tally->entries[i];
+    if (tally->n == EK_GATES_COUNTED_MAX)
+        return NULL;
+    tally->entries = ek_xrealloc(tally->entries, tally->n + 1, sizeof *tally->entries);
+    tally->entries[tally->n] = (struct entry){.crd = ek_xstrdup(crd), .gate = ek_xstrdup(gate)};
+    return &tally->entries[tally->n++];
+}
+
+/* What status says of a gate. */
+static uint64_t shown(yyjson_val *status, const char *gate, const char *member)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(status, "gates"), i, n, v)
+    {
+        if (yyjson_equals_str(yyjson_obj_get(v, "name"), gate))
+            return yyjson_get_uint(yyjson_obj_get(v, member));
+    }
+    return 0;
+}
+
+static struct ek_gate_count count_of(struct ek_gates_tally *tally, const char *crd,
+                                     const char *gate, yyjson_val *old_status)
+{
+    struct entry *e = find(tally, crd, gate);
+
+    if (!e)
+        return (struct ek_gate_count){.gate = gate};
+    if (e->generation != tally->generation) {
+        e->generation = tally->generation;
+        e->base[0] = shown(old_status, gate, "suppressed") - e->taken[0];
+        e->base[1] = shown(old_status, gate, "deprecatedUses") - e->taken[1];
+    }
+    if (e->take != tally->take) {
+        struct ek_gate_count now = ek_gates_counts_get(tally->counts, crd, gate);
+        e->take = tally->take;
+        e->taken[0] = now.suppressed;
+        e->taken[1] = now.deprecated_uses;
+    }
+    return (struct ek_gate_count){.gate = gate,
+                                  .suppressed = e->base[0] + e->taken[0],
+                                  .deprecated_uses = e->base[1] + e->taken[1]};
+}
+
+const struct ek_gate_count *ek_gates_tally_of(struct ek_gates_tally *tally,
+                                              const struct ek_gates *gates, yyjson_val *old_status,
+                                              struct ek_arena *arena)
+{
+    struct ek_gate_count *list = ek_arena_alloc(arena, (gates->n_gates + 1) * sizeof *list);
+
+    for (size_t i = 0; i < gates->n_gates; i++)
+        list[i] = count_of(tally, gates->name, gates->gates[i].name, old_status);
+    return list;
+}
