@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/gates_review_set.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Far more than the names and the replicas paths of as many CRDs as there can be. */
+#define MEMORY_MAX ((size_t)64 * 1024 * 1024)
+
+struct ek_gates_review_set {
+    atomic_size_t refs;
+    struct ek_arena *arena;
+    struct ek_gates_review_kind *kinds; /* by name; each name once */
+    size_t n;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct ek_gates_review_kind *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static bool has(const struct ek_gates_review_set *set, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(set->kinds[i].name, name))
+            return true;
+    return false;
+}
+
+/* A path that outlives the one that it was read from. */
+static const struct ek_field_path *dup_path(struct ek_arena *arena,
+                                            const struct ek_field_path *path)
+{
+    struct ek_field_path *copy = path ? ek_arena_alloc(arena, sizeof *copy) : NULL;
+
+    return copy && ek_field_path_parse(path->text, arena, copy, NULL) == 0 ? copy : NULL;
+}
+
+static void add(struct ek_gates_review_set *set, const struct ek_gates_reviewed *kind)
+{
+    if (has(set, set->n, kind->gates->name))
+        return;
+    const struct ek_gates *gates = ek_gates_ref(kind->gates);
+    set->kinds[set->n++] = (struct ek_gates_review_kind){
+        .name = gates->name,
+        .gates = gates,
+        .shape = {kind->shape->has_status, dup_path(set->arena, kind->shape->replicas)},
+        .version = ek_arena_strdup(set->arena, kind->version ? kind->version : ""),
+    };
+}
+
+/* Remembers what previous had, the newest losses first. */
+static void remember(struct ek_gates_review_set *set, const struct ek_gates_review_set *previous)
+{
+    size_t now = set->n, gone = 0;
+
+    for (int lost_now = 1; lost_now >= 0; lost_now--)
+        for (size_t i = 0; i < previous->n && gone < EK_GATES_REVIEW_GONE_MAX; i++) {
+            const struct ek_gates_review_kind *kind = &previous->kinds[i];
+            if ((kind->gates != NULL) != lost_now || has(set, now, kind->name))
+                continue;
+            set->kinds[set->n++] = (struct ek_gates_review_kind){
+                .name = ek_arena_strdup(set->arena, kind->name), .version = ""};
+            gone++;
+        }
+}
+
+struct ek_gates_review_set *ek_gates_review_set_new(const struct ek_gates_reviewed *kinds, size_t n,
+                                                    const struct ek_gates_review_set *previous)
+{
+    struct ek_gates_review_set *set = ek_xalloc(sizeof *set);
+
+    atomic_init(&set->refs, 1);
+    set->arena = ek_arena_new(MEMORY_MAX);
+    set->kinds =
+        ek_xrealloc(NULL, n + EK_GATES_REVIEW_GONE_MAX, sizeof(struct ek_gates_review_kind));
+    for (size_t i = 0; i < n; i++)
+        add(set, &kinds[i]);
+    if (previous)
+        remember(set, previous);
+    if (set->n)
+        qsort(set->kinds, set->n, sizeof *set->kinds, by_name);
+    return set;
+}
+
+struct ek_gates_review_set *ek_gates_review_set_ref(struct ek_gates_review_set *set)
+{
+    if (set)
+        atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
+    return set;
+}
+
+void ek_gates_review_set_unref(struct ek_gates_review_set *set)
+{
+    if (!set || atomic_fetch_sub_explicit(&set->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < set->n; i++)
+        ek_gates_unref(set->kinds[i].gates);
+    ek_arena_free(set->arena);
+    ek_free(set->kinds);
+    ek_free(set);
+}
+
+const struct ek_gates_review_kind *ek_gates_review_set_find(const struct ek_gates_review_set *set,
+                                                            const char *crd)
+{
+    struct ek_gates_review_kind key = {.name = crd};
+
+    return set && set->n ? bsearch(&key, set->kinds, set->n, sizeof key, by_name) : NULL;
+}
