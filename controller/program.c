@@ -12,8 +12,8 @@ static const struct ek_program program = {
 };
 
 static const struct ek_command *const commands[] = {
-    &ek_cel_command,    &ek_check_command, &ek_debug_command,  &ek_lint_command,
-    &ek_mutate_command, &ek_run_command,   &ek_version_command};
+    &ek_cel_command,  &ek_check_command,  &ek_debug_command, &ek_gates_command,
+    &ek_lint_command, &ek_mutate_command, &ek_run_command,   &ek_version_command};
 
 /* The table of commands, made once: commands live beside their code. */
 static const struct ek_program *whole_program(void)
