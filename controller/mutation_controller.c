@@ -5,6 +5,7 @@
 
 #include "api/mem.h"
 #include "controller/apply.h"
+#include "controller/mutation_registrations.h"
 #include "controller/mutation_snapshot.h"
 #include "controller/mutation_statuses.h"
 #include "reconcilers/skew/facts.h"
@@ -38,6 +39,7 @@ struct ek_mutation_controller {
     /* Of the write under way. */
     struct ek_reconcile *run;
     struct ek_apply *apply;
+    int next_kind; /* of the registrations, to be looked at */
     struct ek_status_writes writes;
     struct ek_err failure; /* the first; code 0 for none */
     int64_t again_ms;      /* when to write again, 0 for not before something changes */
@@ -140,6 +142,8 @@ static void write_statuses(struct ek_mutation_controller *c)
     write_next_status(c);
 }
 
+static void register_next(struct ek_mutation_controller *c);
+
 static void on_registered(void *ctx, const struct ek_obj *obj, const struct ek_err *err)
 {
     struct ek_mutation_controller *c = ctx;
@@ -156,22 +160,7 @@ static void on_registered(void *ctx, const struct ek_obj *obj, const struct ek_e
     } else {
         note_failure(c, err);
     }
-    write_statuses(c);
-}
-
-/* The MutatingWebhookConfiguration as it should be, and as it is. */
-struct registration {
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *content;
-    bool current, may_be_written;
-};
-
-static const char *own_namespace_uid(const struct ek_mutation_controller *c)
-{
-    const struct ek_store *store = ek_mutation_watch_store(c->watch, EK_MUTATION_NAMESPACES);
-    const char *name = c->config.options.own_namespace;
-    const struct ek_obj *obj = name ? ek_store_get(store, name) : NULL;
-    return obj ? ek_obj_uid(obj) : NULL;
+    register_next(c);
 }
 
 static bool is_ready(const struct ek_mutation_controller *c, const char *bundle)
@@ -180,42 +169,40 @@ static bool is_ready(const struct ek_mutation_controller *c, const char *bundle)
            (bundle || !c->config.needs_bundle);
 }
 
-static void make_registration(struct ek_mutation_controller *c, const char *bundle,
-                              struct registration *ret)
+/* Writes the configuration of kind where it differs; true when that is under way. */
+static bool register_one(struct ek_mutation_controller *c, enum ek_registration_kind kind)
 {
-    struct ek_registration_options options = c->config.options;
-    const struct ek_obj *live =
-        ek_store_get(ek_mutation_watch_store(c->watch, EK_MUTATION_WEBHOOKS), EK_REGISTRATION_NAME);
-
-    options.ca_bundle = bundle;
-    options.own_namespace_uid = own_namespace_uid(c);
-    options.without_conditions = c->without_conditions;
-    ret->doc = ek_json_doc_new();
-    ret->content =
-        ek_registration_write(&c->state.registration, c->state.bound, &options, ret->doc);
-    ret->current = ek_registration_is_current(ret->content, live ? ek_obj_root(live) : NULL);
-    ret->may_be_written = is_ready(c, bundle) || c->state.registration.n_entries == 0;
-}
-
-static void register_webhooks(struct ek_mutation_controller *c)
-{
-    struct ek_apply_target target = {.resource =
-                                         ek_mutation_watch_resource(c->watch, EK_MUTATION_WEBHOOKS),
-                                     .name = EK_REGISTRATION_NAME};
+    const struct ek_registration_place *place = &ek_registration_places[kind];
     const char *borrowed = c->config.certs ? ek_webhook_ca_bundle(c->config.certs) : NULL;
     EK_AUTOFREE char *bundle = ek_xstrdup(borrowed);
-    struct registration r;
+    struct ek_registration_options options = c->config.options;
+    EK_AUTO(ek_registration_write) w;
 
-    make_registration(c, bundle, &r);
+    options.ca_bundle = bundle;
+    options.without_conditions = c->without_conditions;
+    ek_registration_write_plan(&c->state, c->watch, &options, kind, &w);
     if (c->config.certs && bundle)
-        ek_webhook_certs_published(c->config.certs, EK_PUBLISHER_MUTATING, bundle, r.current);
-    if (!r.current && r.may_be_written)
-        c->apply = ek_apply_object(c->config.client, &target, r.content, on_registered, c);
-    else if (!r.current)
+        ek_webhook_certs_published(c->config.certs, place->publisher, bundle, w.current);
+    if (w.current)
+        return false;
+    if (!w.withdraws && !is_ready(c, bundle)) {
         c->again_ms = NOT_READY_MS;
-    yyjson_mut_doc_free(r.doc);
-    if (!c->apply)
-        write_statuses(c);
+        return false;
+    }
+    struct ek_apply_target target = {.resource =
+                                         ek_mutation_watch_resource(c->watch, place->resource),
+                                     .name = EK_REGISTRATION_NAME};
+    c->apply = ek_apply_object(c->config.client, &target, w.content, on_registered, c);
+    return true;
+}
+
+/* One configuration after the other, then the statuses. */
+static void register_next(struct ek_mutation_controller *c)
+{
+    while (c->next_kind < EK_REGISTRATION_KINDS && c->config.may_write(c->config.ctx))
+        if (register_one(c, c->next_kind++))
+            return;
+    write_statuses(c);
 }
 
 /* Tells what may not be read. False while policies were never seen: what is registered of them
@@ -242,8 +229,9 @@ static void write_all(struct ek_mutation_controller *c, struct ek_reconcile *run
         end_writing(c);
         return;
     }
+    c->next_kind = 0;
     if (may_conclude(c))
-        register_webhooks(c);
+        register_next(c);
     else
         end_writing(c);
 }
@@ -307,6 +295,8 @@ ek_mutation_controller_new(const struct ek_mutation_controller_config *config)
     struct ek_mutation_controller *c = ek_xalloc(sizeof *c);
 
     c->config = *config;
+    for (int i = 0; config->certs && i < EK_REGISTRATION_KINDS; i++)
+        ek_webhook_certs_expect(config->certs, ek_registration_places[i].publisher);
     c->watch = ek_mutation_watch_new(config->loop, config->client, on_change, c);
     struct ek_runner_config runner = {
         .name = "mutatingadmissionpolicy",

@@ -5,8 +5,8 @@
  *
  *   something changed -> compile what is new, join, order, decide who enforces
  *                     -> a snapshot for the webhook, published at once
- *                     -> the MutatingWebhookConfiguration and one PolicyStatus per policy, written
- *                        by server-side apply where they differ
+ *                     -> the webhook configurations and one PolicyStatus per policy, written by
+ *                        server-side apply where they differ
  *
  * The two halves run on their own: writing to a slow server never delays what requests are judged
  * by. Changes without end make one snapshot each 250 ms. Nothing is registered before our endpoint

@@ -88,14 +88,16 @@ static bool has_entry(const struct ek_registration *registration, const char *na
 
 static void add_sets(struct ek_webhook_snapshot *snapshot, const struct ek_mutation_state *state)
 {
-    const struct ek_registration *r = &state->registration;
     const char *name;
 
-    for (size_t i = 0; i < r->n_entries; i++)
-        add_set(snapshot, state, &r->entries[i]);
-    for (size_t i = 0; (name = ek_registration_name(i)); i++)
-        if (!has_entry(r, name))
-            ek_webhook_snapshot_add_policies(snapshot, name, NULL, 0);
+    for (int kind = 0; kind < EK_REGISTRATION_KINDS; kind++) {
+        const struct ek_registration *r = &state->registrations[kind];
+        for (size_t i = 0; i < r->n_entries; i++)
+            add_set(snapshot, state, &r->entries[i]);
+        for (size_t i = 0; (name = ek_registration_name(kind, i)); i++)
+            if (!has_entry(r, name))
+                ek_webhook_snapshot_add_policies(snapshot, name, NULL, 0);
+    }
     ek_webhook_snapshot_add_policies(snapshot, "", state->bound, state->n_bound);
 }
 

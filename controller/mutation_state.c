@@ -153,7 +153,7 @@ static void number(struct ek_mutation_state *state)
     }
 }
 
-static void join(struct ek_mutation_state *state)
+static void join(struct ek_mutation_state *state, bool serving)
 {
     join_bindings(state);
     state->bound = ek_xrealloc(state->bound, state->n_bindings + 1, sizeof *state->bound);
@@ -169,7 +169,9 @@ static void join(struct ek_mutation_state *state)
     }
     ek_order_sort(state->bound, state->n_bound);
     number(state);
-    ek_registration_plan(state->bound, state->n_bound, &state->registration);
+    for (int kind = 0; kind < EK_REGISTRATION_KINDS; kind++)
+        ek_registration_plan(kind, state->bound, serving ? state->n_bound : 0,
+                             &state->registrations[kind]);
 }
 
 void ek_mutation_state_update(struct ek_mutation_state *state,
@@ -184,7 +186,7 @@ void ek_mutation_state_update(struct ek_mutation_state *state,
     add_bindings(&next, state, ek_mutation_watch_store(watch, EK_MUTATION_NATIVE_BINDINGS));
     next.compiled = state->compiled;
     decide(&next, census, serving);
-    join(&next);
+    join(&next, serving);
     ek_mutation_state_done(state);
     *state = next;
 }
@@ -200,7 +202,8 @@ void ek_mutation_state_done(struct ek_mutation_state *state)
         ek_binding_unref(state->bindings[i].binding);
         ek_obj_unref(state->bindings[i].obj);
     }
-    ek_registration_done(&state->registration);
+    for (int kind = 0; kind < EK_REGISTRATION_KINDS; kind++)
+        ek_registration_done(&state->registrations[kind]);
     ek_free(state->policies);
     ek_free(state->bindings);
     ek_free(state->by_policy);

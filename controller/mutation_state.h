@@ -41,12 +41,12 @@ struct ek_mutation_state {
     unsigned n_ordered;                  /* policies that have a place in the order */
     struct ek_bound *bound;              /* in the order in which they run */
     size_t n_bound;
-    struct ek_registration registration;
+    struct ek_registration registrations[EK_REGISTRATION_KINDS];
     unsigned long compiled; /* how many policies were compiled so far */
 };
 
 /* Makes state true to the stores of watch. serving: requests can reach us at all; otherwise nothing
- * is applied. */
+ * is applied, nor registered. */
 void ek_mutation_state_update(struct ek_mutation_state *state,
                               const struct ek_mutation_watch *watch,
                               const struct ek_plugin_census *census, bool serving);

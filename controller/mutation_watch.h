@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All that mutating admission sees of a cluster: policies and bindings of both groups, the
- * PolicyStatuses and the webhook registration that we write, Namespaces, and params and schemas of
+ * PolicyStatuses and the webhook registrations that we write, Namespaces, and params and schemas of
  * the kinds that policies name.
  *
  * Policies of admissionregistration.k8s.io are watched in the best version that any API server
@@ -27,7 +27,8 @@ enum ek_mutation_resource {
     EK_MUTATION_OWN_BINDINGS,
     EK_MUTATION_STATUSES,
     EK_MUTATION_NAMESPACES,
-    EK_MUTATION_WEBHOOKS, /* our MutatingWebhookConfiguration alone */
+    EK_MUTATION_MUTATING,   /* our MutatingWebhookConfiguration alone */
+    EK_MUTATION_VALIDATING, /* our ValidatingWebhookConfiguration alone */
     EK_MUTATION_NATIVE_POLICIES,
     EK_MUTATION_NATIVE_BINDINGS,
     EK_MUTATION_RESOURCES,

@@ -14,7 +14,7 @@
 /* API servers send objects of up to 3 MiB, an update both the old and the new one. */
 #define EK_WEBHOOK_BODY_MAX ((size_t)10 << 20)
 
-#define EK_WEBHOOK_ENDPOINTS_MAX (1 + EK_WEBHOOK_HANDLERS_MAX)
+#define EK_WEBHOOK_ENDPOINTS_MAX (2 + EK_WEBHOOK_HANDLERS_MAX)
 
 struct ek_webhook_exchange;
 
@@ -119,8 +119,9 @@ struct ek_arena *ek_webhook_arena__(struct ek_webhook_thread *thread);
 
 /* ---- Policies (webhook_rounds.c) ---- */
 
-/* The serve function of /mutate. */
+/* The serve functions of /mutate and /validate. */
 void ek_webhook_mutate__(struct ek_webhook_exchange *exchange);
+void ek_webhook_validate__(struct ek_webhook_exchange *exchange);
 
 /* An ask has come back to its thread. Takes it. */
 void ek_webhook_resume__(struct ek_webhook_thread *thread, struct ek_webhook_ask *ask);

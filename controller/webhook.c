@@ -323,6 +323,7 @@ struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config)
     pthread_mutex_init(&webhook->lock, NULL);
     ek_webhook_metrics_start(&webhook->metrics, config->metrics);
     add_endpoint(webhook, "/mutate", ek_webhook_mutate__, NULL);
+    add_endpoint(webhook, "/validate", ek_webhook_validate__, NULL);
     return webhook;
 }
 

@@ -4,15 +4,17 @@
  * policies (reconcilers/mutation/engine.h); which there are and where requests come from is
  * decided elsewhere, on the control loop, and handed over as snapshots.
  *
- *   /mutate, /mutate/<name>   POST of an AdmissionReview; its policies are those of the snapshot's
- *                             set of that name
+ *   /mutate, /mutate/<name>       POST of an AdmissionReview; its policies are those of the
+ *                                 snapshot's set of that name
+ *   /validate, /validate/<name>   likewise, when all mutators have run: whether what those policies
+ *                                 set is still there (reconcilers/mutation/safety.h)
  *
  * Other subjects answer reviews under paths of their own (struct ek_webhook_handler), with the same
  * limits, refusals and counts.
  *
  * Answers: 200 with an AdmissionReview, also for denials; 400 for what is no review; 413 for a body
- * that no API server sends; 503 with Retry-After before the first snapshot, and for a name without a
- * set; 504 when the time that the API server gives (?timeout=10s) is over. The API server repeats
+ * that no API server sends; 503 with Retry-After before the first snapshot, and for a name without
+ * a set; 504 when the time that the API server gives (?timeout=10s) is over. The API server repeats
  * the review after a 503, and applies the registration's failurePolicy to the other errors. A
  * request that the engine could not finish is denied with code 500, unless all policies that match
  * it ignore failures.
@@ -36,6 +38,7 @@
 #include "controller/standard_metrics.h"
 #include "controller/tls.h"
 #include "controller/webhook_snapshot.h"
+#include "reconcilers/mutation/safety.h"
 
 #define EK_WEBHOOK_THREADS_MAX  64
 #define EK_WEBHOOK_HANDLERS_MAX 8
@@ -60,6 +63,9 @@ struct ek_webhook_config {
      * is borrowed. May be NULL. */
     void (*judged)(void *ctx, const struct ek_admission_request *request,
                    const struct ek_mutation_outcome *outcome);
+    /* Told of each request whose safety was checked; likewise. */
+    void (*checked)(void *ctx, const struct ek_admission_request *request,
+                    const struct ek_safety_outcome *outcome);
     void *ctx;
 };
 

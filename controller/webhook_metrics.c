@@ -29,6 +29,14 @@ void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook, struct ek_metr
                      .max_series = SERIES_MAX,
                      .buckets = buckets,
                      .n_buckets = EK_ARRAY_SIZE(buckets)});
+    webhook->denials = ek_metrics_register(
+        metrics, &(struct ek_metric_desc){
+                     .name = "evenkeel_mutating_admission_policy_safety_denials_total",
+                     .help = "Requests denied because what a mutating admission policy had set was "
+                             "not there when all mutators had run.",
+                     .type = EK_METRIC_COUNTER,
+                     .labels = {"policy", "policy_binding"},
+                     .max_series = SERIES_MAX});
 }
 
 /* One label value for all sub-paths: whoever calls chooses them. */
@@ -89,5 +97,21 @@ void ek_webhook_metrics_checks(const struct ek_webhook_metrics *webhook,
         ek_metric_add(ek_metric_with(webhook->checks, policy, binding, type, NULL), 1);
         ek_metric_observe(ek_metric_with(webhook->check_time, policy, binding, type, NULL),
                           (double)step->duration_ns / 1e9);
+    }
+}
+
+void ek_webhook_metrics_denials(const struct ek_webhook_metrics *webhook,
+                                const struct ek_safety_outcome *outcome)
+{
+    const struct ek_bound *last = NULL;
+
+    /* The findings of one bound policy, with all its params, stand together. */
+    for (size_t i = 0; webhook->denials && i < outcome->n_findings; i++) {
+        const struct ek_bound *bound = outcome->findings[i].bound;
+        if (bound != last)
+            ek_metric_add(
+                ek_metric_with(webhook->denials, bound->policy->name, bound->binding->name, NULL),
+                1);
+        last = bound;
     }
 }

@@ -5,6 +5,7 @@
  *
  *   controller_runtime_webhook_{latency_seconds,requests_total,requests_in_flight}{webhook="<path>"}
  *   evenkeel_mutating_admission_policy_check_{total,duration_seconds}{policy,policy_binding,error_type}
+ *   evenkeel_mutating_admission_policy_safety_denials_total{policy,policy_binding}
  *
  * Threading: any thread.
  */
@@ -12,11 +13,11 @@
 #define CONTROLLER_WEBHOOK_METRICS_H
 
 #include "controller/standard_metrics.h"
-#include "reconcilers/mutation/engine.h"
+#include "reconcilers/mutation/safety.h"
 
 /* The policies. */
 struct ek_webhook_metrics {
-    struct ek_metric_family *checks, *check_time;
+    struct ek_metric_family *checks, *check_time, *denials;
 };
 
 /* The requests under one path and what is below it. */
@@ -41,5 +42,9 @@ void ek_webhook_path_metrics_end(const struct ek_webhook_path_metrics *metrics, 
 /* The policies that were run for a request. */
 void ek_webhook_metrics_checks(const struct ek_webhook_metrics *webhook,
                                const struct ek_mutation_outcome *outcome);
+
+/* What was denied because others have changed it: each policy and binding once for a request. */
+void ek_webhook_metrics_denials(const struct ek_webhook_metrics *webhook,
+                                const struct ek_safety_outcome *outcome);
 
 #endif

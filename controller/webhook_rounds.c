@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies on a serving thread: rounds of the engine until a review can be answered. */
+/* Policies on a serving thread: rounds of the engine, or of the check of its work, until a review
+ * can be answered. */
 #include "controller/webhook-internal.h"
 #include "reconcilers/mutation/confirm.h"
+#include "reconcilers/mutation/safety.h"
 
 /* A request is evaluated anew whenever the API server has told what was missing. Policies ask one
  * thing after the other, and each may ask several. */
@@ -10,6 +12,7 @@
 /* One request, until it is answered and all it asked for is back. */
 struct job {
     struct ek_webhook_exchange exchange;
+    bool validates; /* checks safety, else mutates */
     struct ek_webhook_world world;
     unsigned rounds;
     size_t n_asked; /* asks that are not back yet */
@@ -51,7 +54,32 @@ static void answer_outcome(struct job *job, const struct ek_mutation_outcome *ou
         });
 }
 
-/* Whether a policy that counts is, or may be, for the request and does not ignore failures. */
+static void answer_checked(struct job *job, const struct ek_safety_outcome *outcome)
+{
+    const struct ek_webhook_config *config = &job->exchange.thread->webhook->config;
+
+    ek_webhook_metrics_denials(&job->exchange.thread->webhook->metrics, outcome);
+    if (config->checked)
+        config->checked(config->ctx, &job->exchange.review.request, outcome);
+    ek_webhook_answer__(&job->exchange,
+                        &(struct ek_admission_response){.uid = job->exchange.review.request.uid,
+                                                        .allowed = outcome->allowed,
+                                                        .code = outcome->code,
+                                                        .reason = outcome->reason,
+                                                        .message = outcome->message});
+}
+
+/* Whether the job may go without a policy. */
+static bool counts(const struct job *job, const struct ek_bound *bound)
+{
+    if (bound->policy->ignore_failures || !bound->policy->rules)
+        return false;
+    if (job->validates)
+        return bound->policy->enforcement != EK_POLICY_OBSERVE && ek_safety_wanted(bound->policy);
+    return bound->apply;
+}
+
+/* Whether a policy that counts is, or may be, for the request. */
 static bool is_guarded(struct job *job, const struct ek_policy_set *set)
 {
     const struct ek_admission_request *request = &job->exchange.review.request;
@@ -65,7 +93,7 @@ static bool is_guarded(struct job *job, const struct ek_policy_set *set)
         const struct ek_bound *bound = &set->bound[i];
         struct ek_gvr resource;
         struct ek_gvk kind;
-        if (!bound->apply || bound->policy->ignore_failures || !bound->policy->rules)
+        if (!counts(job, bound))
             continue;
         if (ek_rules_match(bound->policy->rules, request, namespace_object, world->equivalents,
                            &resource, &kind, &err) != EK_RULES_NO &&
@@ -81,11 +109,14 @@ static void answer_failure(struct job *job, const struct ek_policy_set *set, con
 {
     const struct ek_admission_request *request = &job->exchange.review.request;
     bool guarded = is_guarded(job, set);
-    EK_AUTOFREE char *message = ek_xasprintf("cannot run the mutating policies: %s", why);
+    const char *what = job->validates ? "cannot check what mutating policies set"
+                                      : "cannot run the mutating policies";
+    EK_AUTOFREE char *message = ek_xasprintf("%s: %s", what, why);
     const char *const warnings[] = {message};
 
     ek_log_error_limited(job->exchange.thread->webhook->config.log, NULL, 5, 60000,
-                         "Cannot run the mutating policies", EK_S("reason", why),
+                         "Cannot judge a request by its mutating policies",
+                         EK_S("path", job->exchange.endpoint->path), EK_S("reason", why),
                          EK_S("resource", request->resource.resource),
                          EK_S("namespace", request->namespace), EK_S("name", request->name),
                          EK_B("denied", guarded));
@@ -128,6 +159,20 @@ static bool ask(struct job *job)
     return job->n_asked > 0;
 }
 
+/* What a round came to, when that is no answer. */
+static void go_on(struct job *job, const struct ek_policy_set *set, int rc)
+{
+    if (rc == EK_E_CANCELED) {
+        ek_webhook_refuse__(&job->exchange, 504, "the time for the request is over");
+    } else if (rc) {
+        answer_failure(job, set, ek_strerror(rc));
+    } else if (job->rounds >= ROUNDS_MAX) {
+        answer_failure(job, set, "they ask the API server for too much");
+    } else if (!ask(job)) {
+        answer_failure(job, set, "they wait for what nobody tells");
+    }
+}
+
 static void evaluate(struct job *job, const struct ek_policy_set *set)
 {
     const struct ek_engine_options options = {
@@ -136,19 +181,25 @@ static void evaluate(struct job *job, const struct ek_policy_set *set)
 
     int rc = ek_confirm_run(set, &job->exchange.review.request, &job->world.callbacks, &options,
                             ek_webhook_arena__(job->exchange.thread), &outcome);
-    if (rc == EK_E_CANCELED) {
-        ek_webhook_refuse__(&job->exchange, 504, "the time for the request is over");
-    } else if (rc) {
-        answer_failure(job, set, ek_strerror(rc));
-    } else if (!outcome.pending) {
+    if (!rc && !outcome.pending)
         answer_outcome(job, &outcome);
-    } else if (job->rounds >= ROUNDS_MAX) {
-        answer_failure(job, set, "they ask the API server for too much");
-    } else if (!ask(job)) {
-        answer_failure(job, set, "they wait for what nobody tells");
-    }
+    else
+        go_on(job, set, rc);
     if (!rc)
         ek_mutation_outcome_done(&outcome);
+}
+
+static void check(struct job *job, const struct ek_policy_set *set)
+{
+    const struct ek_engine_options options = {.canceled = is_over, .canceled_arg = job};
+    struct ek_safety_outcome outcome;
+
+    int rc = ek_safety_check(set, &job->exchange.review.request, &job->world.callbacks, &options,
+                             ek_webhook_arena__(job->exchange.thread), &outcome);
+    if (!rc && !outcome.pending)
+        answer_checked(job, &outcome);
+    else
+        go_on(job, set, rc);
 }
 
 /* Goes one round, by the newest snapshot: a run starts from the beginning anyway. */
@@ -170,7 +221,10 @@ static void run(struct job *job)
         ek_webhook_refuse__(&job->exchange, 504, "the time for the request is over");
     } else {
         ek_webhook_world_begin(&job->world, snapshot, ek_webhook_now_ms__());
-        evaluate(job, set);
+        if (job->validates)
+            check(job, set);
+        else
+            evaluate(job, set);
         job->world.snapshot = NULL;
     }
     if (!job->exchange.reply)
@@ -190,11 +244,22 @@ void ek_webhook_resume__(struct ek_webhook_thread *thread, struct ek_webhook_ask
     ek_webhook_idle__(thread);
 }
 
-void ek_webhook_mutate__(struct ek_webhook_exchange *exchange)
+static void begin(struct ek_webhook_exchange *exchange, bool validates)
 {
     struct job *job = ek_xalloc(sizeof *job);
 
     job->exchange = *exchange;
+    job->validates = validates;
     ek_webhook_world_init(&job->world, &job->exchange.review.request, &exchange->thread->reviews);
     run(job);
+}
+
+void ek_webhook_mutate__(struct ek_webhook_exchange *exchange)
+{
+    begin(exchange, false);
+}
+
+void ek_webhook_validate__(struct ek_webhook_exchange *exchange)
+{
+    begin(exchange, true);
 }

@@ -6,23 +6,35 @@
 #include "api/mem.h"
 #include "api/obj.h"
 #include "reconcilers/mutation/registration-internal.h"
+#include "reconcilers/mutation/safety.h"
 
-#define KINDS 8 /* of failurePolicy, matchPolicy and reinvocationPolicy */
-
-/* Those that may be called again come last: they see what the others did. */
-static const struct {
+/* A sort of entries: what failurePolicy, matchPolicy and reinvocationPolicy come to. */
+struct sort {
     const char *name;
     bool ignore_failures, exact, reinvoke;
-} kinds[KINDS] = {
-    {"fail", false, false, false},           {"ignore", true, false, false},
-    {"fail-exact", false, true, false},      {"ignore-exact", true, true, false},
-    {"fail-again", false, false, true},      {"ignore-again", true, false, true},
-    {"fail-exact-again", false, true, true}, {"ignore-exact-again", true, true, true},
 };
 
-const char *ek_registration_name(size_t i)
+#define SORTS_MAX 8
+
+/* Those that may be called again come last: they see what the others did. */
+static const struct sort sorts[EK_REGISTRATION_KINDS][SORTS_MAX + 1] = {
+    [EK_REGISTRATION_MUTATING] = {{"fail", false, false, false},
+                                  {"ignore", true, false, false},
+                                  {"fail-exact", false, true, false},
+                                  {"ignore-exact", true, true, false},
+                                  {"fail-again", false, false, true},
+                                  {"ignore-again", true, false, true},
+                                  {"fail-exact-again", false, true, true},
+                                  {"ignore-exact-again", true, true, true}},
+    [EK_REGISTRATION_VALIDATING] = {{"safety-fail", false, false, false},
+                                    {"safety-ignore", true, false, false},
+                                    {"safety-fail-exact", false, true, false},
+                                    {"safety-ignore-exact", true, true, false}},
+};
+
+const char *ek_registration_name(enum ek_registration_kind kind, size_t i)
 {
-    return i < KINDS ? kinds[i].name : NULL;
+    return i < SORTS_MAX ? sorts[kind][i].name : NULL;
 }
 
 static bool has_item(yyjson_val *list, const char *item)
@@ -59,26 +71,30 @@ const struct ek_rules *ek_registration_rules(const struct ek_bound *bound)
     return policy;
 }
 
-static bool is_registered(const struct ek_bound *bound)
+static bool is_registered(enum ek_registration_kind kind, const struct ek_bound *bound)
 {
     const struct ek_rules *rules = ek_registration_rules(bound);
+    bool observed = bound->policy->enforcement == EK_POLICY_OBSERVE;
 
-    return (bound->apply || bound->policy->enforcement == EK_POLICY_OBSERVE) && rules &&
-           ek_rules_len(rules);
+    if (!rules || !ek_rules_len(rules))
+        return false;
+    if (kind == EK_REGISTRATION_VALIDATING)
+        return !observed && ek_safety_wanted(bound->policy);
+    return bound->apply || observed;
 }
 
-static size_t kind_of(const struct ek_bound *bound)
+static const struct sort *sort_of(enum ek_registration_kind kind, const struct ek_bound *bound)
 {
+    bool mutating = kind == EK_REGISTRATION_MUTATING;
     const struct ek_rules *rules = ek_registration_rules(bound);
     const char *match = ek_json_str(ek_rules_root(rules), "matchPolicy", NULL);
-    bool ignore = bound->policy->ignore_failures || !bound->apply;
-    bool exact = match && !strcmp(match, "Exact");
-    size_t i = 0;
+    bool ignore = bound->policy->ignore_failures || (mutating && !bound->apply);
+    bool exact = match && !strcmp(match, "Exact"), reinvoke = mutating && bound->policy->reinvoke;
+    const struct sort *sort = sorts[kind];
 
-    while (kinds[i].ignore_failures != ignore || kinds[i].exact != exact ||
-           kinds[i].reinvoke != bound->policy->reinvoke)
-        i++;
-    return i;
+    while (sort->ignore_failures != ignore || sort->exact != exact || sort->reinvoke != reinvoke)
+        sort++;
+    return sort;
 }
 
 static bool overlap(yyjson_val *a, yyjson_val *b)
@@ -135,19 +151,18 @@ static bool fits(const struct ek_registration_entry *entry, const struct ek_rule
     return true;
 }
 
-static struct ek_registration_entry *add_entry(struct ek_registration *r, size_t kind,
+static struct ek_registration_entry *add_entry(struct ek_registration *r, const struct sort *sort,
                                                unsigned number)
 {
     r->entries = ek_xrealloc(r->entries, r->n_entries + 1, sizeof *r->entries);
     struct ek_registration_entry *entry = &r->entries[r->n_entries++];
 
-    *entry = (struct ek_registration_entry){.ignore_failures = kinds[kind].ignore_failures,
-                                            .reinvoke = kinds[kind].reinvoke,
-                                            .exact = kinds[kind].exact};
+    *entry = (struct ek_registration_entry){
+        .ignore_failures = sort->ignore_failures, .reinvoke = sort->reinvoke, .exact = sort->exact};
     if (number > 1)
-        snprintf(entry->name, sizeof entry->name, "%s-%u", kinds[kind].name, number);
+        snprintf(entry->name, sizeof entry->name, "%s-%u", sort->name, number);
     else
-        snprintf(entry->name, sizeof entry->name, "%s", kinds[kind].name);
+        snprintf(entry->name, sizeof entry->name, "%s", sort->name);
     return entry;
 }
 
@@ -170,14 +185,14 @@ static void put(struct ek_registration_entry *entry, const struct ek_bound *boun
     put_rules(entry, ek_registration_rules(&bound[i]));
 }
 
-/* All bound policies of one kind, into one entry while their versions agree. */
-static void plan_kind(struct ek_registration *r, const struct ek_bound *bound, size_t n,
-                      size_t kind)
+/* All bound policies of one sort, into one entry while their versions agree. */
+static void plan_sort(struct ek_registration *r, const struct ek_bound *bound, size_t n,
+                      const struct sort *sort)
 {
     size_t first = r->n_entries;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_registered(&bound[i]) || kind_of(&bound[i]) != kind)
+        if (!is_registered(r->kind, &bound[i]) || sort_of(r->kind, &bound[i]) != sort)
             continue;
         size_t e = first;
         while (e < r->n_entries && !fits(&r->entries[e], ek_registration_rules(&bound[i])))
@@ -185,18 +200,18 @@ static void plan_kind(struct ek_registration *r, const struct ek_bound *bound, s
         if (e < r->n_entries)
             put(&r->entries[e], bound, i);
         else if (r->n_entries < EK_REGISTRATION_ENTRIES_MAX)
-            put(add_entry(r, kind, (unsigned)(e - first) + 1), bound, i);
+            put(add_entry(r, sort, (unsigned)(e - first) + 1), bound, i);
         else
             r->left_out++;
     }
 }
 
-void ek_registration_plan(const struct ek_bound *bound, size_t n,
+void ek_registration_plan(enum ek_registration_kind kind, const struct ek_bound *bound, size_t n,
                           struct ek_registration *ret_registration)
 {
-    *ret_registration = (struct ek_registration){0};
-    for (size_t kind = 0; kind < KINDS; kind++)
-        plan_kind(ret_registration, bound, n, kind);
+    *ret_registration = (struct ek_registration){.kind = kind};
+    for (const struct sort *sort = sorts[kind]; sort->name; sort++)
+        plan_sort(ret_registration, bound, n, sort);
 }
 
 void ek_registration_done(struct ek_registration *registration)

@@ -1,38 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What API servers are asked to send us: the webhooks of a MutatingWebhookConfiguration, computed
- * from the bound policies, and which policies run behind which webhook.
+ * What API servers are asked to send us: the webhooks of a MutatingWebhookConfiguration and of a
+ * ValidatingWebhookConfiguration, computed from the bound policies, and which policies run behind
+ * which webhook.
  *
  * It is no policy engine: what a webhook lets through is matched again, exactly, for each policy.
  * So rules may let through too much, never too little.
  *
  * Model. Policies are put into as few entries as honesty allows; each entry is one webhook, and the
- * set of policies under /mutate/<name>:
+ * set of policies under /mutate/<name> or /validate/<name>:
  *
  *   failurePolicy        Fail and Ignore apart: a policy that may be left out must not keep
  *                        requests from being served while we are away
  *   reinvocationPolicy   IfNeeded apart: an API server that calls again must not run those that
- *                        said Never a second time
+ *                        said Never a second time; validating webhooks are called once anyway
  *   matchPolicy          Exact apart: with Equivalent the server converts objects for us
  *   versions             two policies that want one resource in different versions are apart, so
  *                        that each gets the version it is written for
  *
- * Policies that are only to be observed are behind webhooks that ignore failures. Pure.
- * Source: admissionregistration.k8s.io/v1, MutatingWebhook; mutation sheet, sections 2.1 and 2.3.
+ * Policies that are only to be observed are behind mutating webhooks that ignore failures. Behind
+ * validating ones are those with something to check (safety.h), whoever enforces them. Pure.
+ * Source: admissionregistration.k8s.io/v1, MutatingWebhook and ValidatingWebhook; mutation sheet,
+ * sections 2.1 and 2.3.
  */
 #ifndef RECONCILERS_MUTATION_REGISTRATION_H
 #define RECONCILERS_MUTATION_REGISTRATION_H
 
 #include "reconcilers/mutation/engine.h"
 
-/* Name of the MutatingWebhookConfiguration. */
+/* Name of both configurations. */
 #define EK_REGISTRATION_NAME "evenkeel"
 
-/* Entries beyond the eight that failurePolicy, reinvocationPolicy and matchPolicy make. */
+enum ek_registration_kind {
+    EK_REGISTRATION_MUTATING,   /* the policies that are run */
+    EK_REGISTRATION_VALIDATING, /* those whose safety is checked when all mutators have run */
+    EK_REGISTRATION_KINDS,
+};
+
+/* Entries, as many as failurePolicy, reinvocationPolicy and matchPolicy make and more. */
 #define EK_REGISTRATION_ENTRIES_MAX 64
 
 struct ek_registration_entry {
-    char name[48]; /* "fail", "fail-again", "ignore-exact-2": last part of the path, and label */
+    char name[48]; /* "fail", "fail-again", "safety-ignore-exact-2": last part of the path, and
+                      label; no two of either kind have the same */
     bool ignore_failures, reinvoke, exact;
     size_t *bound; /* indexes of the bound policies behind it, ascending; owned */
     size_t n_bound;
@@ -42,23 +52,25 @@ struct ek_registration_entry {
 };
 
 struct ek_registration {
+    enum ek_registration_kind kind;
     struct ek_registration_entry *entries; /* in the order in which they are called; owned */
     size_t n_entries;
     size_t left_out; /* bound policies that found no room */
 };
 
 /*
- * Sorts n bound policies into entries. A policy is registered when it is to be applied, or when it
- * says Observe; one that we merely leave to the API servers needs no calls. Policies and bindings
+ * Sorts n bound policies into entries. A policy is registered for mutation when it is to be
+ * applied, or when it says Observe; one that we merely leave to the API servers needs no calls. For
+ * validation it is when it has something to check, and does not say Observe. Policies and bindings
  * that cannot be read match nothing and are left out. Release with ek_registration_done.
  */
-void ek_registration_plan(const struct ek_bound *bound, size_t n,
+void ek_registration_plan(enum ek_registration_kind kind, const struct ek_bound *bound, size_t n,
                           struct ek_registration *ret_registration);
 void ek_registration_done(struct ek_registration *registration);
 
-/* The i-th of the names that entries have as long as no versions differ; NULL beyond the last.
- * Serving a set for each at all times lets replicas come and go without refusals. */
-const char *ek_registration_name(size_t i);
+/* The i-th of the names that entries of a kind have as long as no versions differ; NULL beyond the
+ * last. Serving a set for each at all times lets replicas come and go without refusals. */
+const char *ek_registration_name(enum ek_registration_kind kind, size_t i);
 
 /* Where we are and what stays out. NULL and "" are the same. */
 struct ek_registration_options {

@@ -15,6 +15,7 @@
 
 struct writer {
     const struct ek_bound *bound;
+    enum ek_registration_kind kind;
     const struct ek_registration_entry *entry;
     const struct ek_registration_options *options;
     yyjson_mut_doc *doc;
@@ -54,7 +55,7 @@ static yyjson_mut_val *copy_list(const struct writer *w, yyjson_val *list)
     return copy;
 }
 
-/* Deletions are never mutated, so "*" is the other three. */
+/* Deletions are neither mutated nor checked, so "*" is the other three. */
 static yyjson_mut_val *copy_operations(const struct writer *w, yyjson_val *list)
 {
     static const char *const all[] = {"CREATE", "UPDATE", "CONNECT"};
@@ -324,18 +325,19 @@ static yyjson_mut_val *write_conditions(const struct writer *w, yyjson_mut_val *
 static yyjson_mut_val *write_client(const struct writer *w)
 {
     const struct ek_registration_options *o = w->options;
+    const char *path = w->kind == EK_REGISTRATION_MUTATING ? "/mutate" : "/validate";
+    EK_AUTOFREE char *url =
+        ek_xasprintf("%s%s/%s", given(o->url) ? o->url : "", path, w->entry->name);
     yyjson_mut_val *client = yyjson_mut_obj(w->doc);
 
     if (given(o->url)) {
-        EK_AUTOFREE char *url = ek_xasprintf("%s/mutate/%s", o->url, w->entry->name);
         yyjson_mut_obj_add_strcpy(w->doc, client, "url", url);
     } else {
-        EK_AUTOFREE char *path = ek_xasprintf("/mutate/%s", w->entry->name);
         yyjson_mut_val *service = yyjson_mut_obj_add_obj(w->doc, client, "service");
         yyjson_mut_obj_add_strcpy(w->doc, service, "name", o->service_name ? o->service_name : "");
         yyjson_mut_obj_add_strcpy(w->doc, service, "namespace",
                                   o->service_namespace ? o->service_namespace : "");
-        yyjson_mut_obj_add_strcpy(w->doc, service, "path", path);
+        yyjson_mut_obj_add_strcpy(w->doc, service, "path", url);
         yyjson_mut_obj_add_int(w->doc, service, "port", o->service_port ? o->service_port : PORT);
     }
     if (given(o->ca_bundle)) {
@@ -366,7 +368,8 @@ static void write_webhook(const struct writer *w, yyjson_mut_val *list)
     yyjson_mut_obj_add_str(doc, hook, "matchPolicy", e->exact ? "Exact" : "Equivalent");
     yyjson_mut_obj_add_val(doc, hook, "namespaceSelector", write_namespace_selector(w));
     yyjson_mut_obj_add_val(doc, hook, "objectSelector", copy_selector(w, "objectSelector"));
-    yyjson_mut_obj_add_str(doc, hook, "reinvocationPolicy", e->reinvoke ? "IfNeeded" : "Never");
+    if (w->kind == EK_REGISTRATION_MUTATING)
+        yyjson_mut_obj_add_str(doc, hook, "reinvocationPolicy", e->reinvoke ? "IfNeeded" : "Never");
     yyjson_mut_obj_add_val(doc, hook, "rules", rules);
     yyjson_mut_obj_add_str(doc, hook, "sideEffects", "None");
     yyjson_mut_obj_add_int(doc, hook, "timeoutSeconds",
@@ -401,8 +404,11 @@ yyjson_mut_val *ek_registration_write(const struct ek_registration *registration
     yyjson_mut_obj_add_str(doc, labels, "app.kubernetes.io/managed-by", "evenkeel");
     write_owner(doc, metadata, options);
     for (size_t i = 0; i < registration->n_entries; i++) {
-        struct writer w = {
-            .bound = bound, .entry = &registration->entries[i], .options = options, .doc = doc};
+        struct writer w = {.bound = bound,
+                           .kind = registration->kind,
+                           .entry = &registration->entries[i],
+                           .options = options,
+                           .doc = doc};
         write_webhook(&w, webhooks);
     }
     return content;

@@ -284,7 +284,8 @@ static const struct ek_policy *make_policy(size_t i, const char *extra)
 {
     EK_AUTOFREE char *json = ek_xasprintf(
         "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":\"MutatingAdmissionPolicy\","
-        "\"metadata\":{\"name\":\"p%zu\"},\"spec\":{\"reinvocationPolicy\":\"Never\","
+        "\"metadata\":{\"name\":\"p%zu\",\"annotations\":{\"evenkeel.dev/safety\":\"Exact\"}},"
+        "\"spec\":{\"reinvocationPolicy\":\"Never\","
         "\"matchConstraints\":{\"resourceRules\":[{\"apiGroups\":[\"example.com\"],"
         "\"apiVersions\":[\"v1\"],\"operations\":[\"CREATE\"],\"resources\":[\"widgets\"]}]},"
         "\"mutations\":[{\"patchType\":\"ApplyConfiguration\",\"applyConfiguration\":{"

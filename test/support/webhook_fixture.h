@@ -75,7 +75,8 @@ unsigned short webhook_fixture_port(const struct webhook_fixture *fixture);
 /* ---- Policies ---- */
 
 /* A snapshot with the Namespace "ns", the schema of example.com/v1 Widgets, and n policies, in the
- * set "", that set labels "p0", "p1", ... of Widgets. extra (may be NULL) is added to the spec of
+ * set "", that set labels "p0", "p1", ... of Widgets, to "x", with
+ * safety Exact. extra (may be NULL) is added to the spec of
  * each: a JSON text of members. */
 struct ek_webhook_snapshot *webhook_snapshot(size_t n, const char *extra);
 

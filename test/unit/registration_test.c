@@ -19,6 +19,14 @@
     "\"metadata\":{\"name\":\"" name "\",\"annotations\":{" annotations "}},\"spec\":{" spec       \
     ",\"mutations\":[{\"patchType\":\"ApplyConfiguration\",\"applyConfiguration\":{"               \
     "\"expression\":\"Object{metadata: Object.metadata{labels: {'a': 'b'}}}\"}}]}}"
+#define SAFE(name, spec, type)                                                                     \
+    "{\"apiVersion\":\"evenkeel.dev/v1alpha1\",\"kind\":\"MutatingAdmissionPolicy\","              \
+    "\"metadata\":{\"name\":\"" name "\"},\"spec\":{" spec                                         \
+    ",\"mutations\":[{\"patchType\":\"ApplyConfiguration\",\"safety\":{\"type\":\"" type           \
+    "\"},\"applyConfiguration\":{"                                                                 \
+    "\"expression\":\"Object{metadata: Object.metadata{labels: {'a': 'b'}}}\"}}]}}"
+#define AGAIN(rules)                                                                               \
+    "\"reinvocationPolicy\":\"IfNeeded\",\"matchConstraints\":{\"resourceRules\":[" rules "]}"
 #define BINDING(spec)                                                                              \
     "{\"apiVersion\":\"evenkeel.dev/v1alpha1\",\"kind\":\"MutatingAdmissionPolicyBinding\","       \
     "\"metadata\":{\"name\":\"b\"},\"spec\":{\"policyName\":\"p\"" spec "}}"
@@ -36,14 +44,17 @@
 
 #define BOUND_MAX 4
 
-static const struct {
+struct row {
     const char *name;
     const char *policies[BOUND_MAX];
     const char *binding; /* of all; NULL: a plain one */
     const char *entries; /* their names */
     const char *pointer; /* into the content */
     const char *want;    /* JSON there; NULL: nothing is */
-} rows[] = {
+};
+
+/* Of the mutating configuration. */
+static const struct row rows[] = {
     {"nothing", {NULL}, NULL, "", "/webhooks", "[]"},
     {"one policy",
      {POLICY("p", MATCH(CONFIGMAPS, ""), "")},
@@ -244,6 +255,68 @@ static const struct {
      "fail",
      "/webhooks/0/clientConfig/caBundle",
      "\"UEVN\""},
+    {"one that is checked and that API servers run",
+     {NATIVE("p", MATCH(CONFIGMAPS, ""), "\"evenkeel.dev/safety\":\"Exact\"")},
+     NULL,
+     "",
+     "/webhooks",
+     "[]"},
+};
+
+/* Of the validating one. */
+static const struct row check_rows[] = {
+    {"nothing to check",
+     {POLICY("p", MATCH(CONFIGMAPS, ""), ""), SAFE("q", MATCH(CONFIGMAPS, ""), "Overwritable")},
+     NULL,
+     "",
+     "/webhooks",
+     "[]"},
+    {"what is Exact is checked",
+     {SAFE("p", MATCH(CONFIGMAPS, ""), "Exact"), POLICY("q", MATCH(DEPLOYMENTS, ""), "")},
+     NULL,
+     "safety-fail",
+     "/webhooks/0/rules",
+     "[{\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"],\"operations\":[\"CREATE\"],"
+     "\"resources\":[\"configmaps\"],\"scope\":\"*\"}]"},
+    {"where it is checked",
+     {SAFE("p", MATCH(CONFIGMAPS, ""), "Exact")},
+     NULL,
+     "safety-fail",
+     "/webhooks/0/clientConfig/service/path",
+     "\"/validate/safety-fail\""},
+    {"checks are made once",
+     {SAFE("p", AGAIN(CONFIGMAPS), "Exact")},
+     NULL,
+     "safety-fail",
+     "/webhooks/0/reinvocationPolicy",
+     NULL},
+    {"a policy that may be left out",
+     {SAFE("p", MATCH(CONFIGMAPS, "") ",\"failurePolicy\":\"Ignore\"", "Exact"),
+      SAFE("q", MATCH(CONFIGMAPS, ""), "Exact")},
+     NULL,
+     "safety-fail safety-ignore",
+     "/webhooks/1/failurePolicy",
+     "\"Ignore\""},
+    {"one that API servers run is checked",
+     {NATIVE("p", MATCH(CONFIGMAPS, ""), "\"evenkeel.dev/safety\":\"Exact\"")},
+     NULL,
+     "safety-fail",
+     "/webhooks/0/failurePolicy",
+     "\"Fail\""},
+    {"one that is observed is not",
+     {NATIVE("p", MATCH(CONFIGMAPS, ""),
+             "\"evenkeel.dev/safety\":\"Exact\",\"evenkeel.dev/enforcement\":\"Observe\"")},
+     NULL,
+     "",
+     "/webhooks",
+     "[]"},
+    {"checks and mutations keep the same away",
+     {SAFE("p", MATCH(CONFIGMAPS, ""), "Exact")},
+     NULL,
+     "safety-fail",
+     "/webhooks/0/namespaceSelector",
+     "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\","
+     "\"values\":[\"evenkeel-system\",\"kube-system\",\"kube-node-lease\"]}]}"},
 };
 
 static const struct ek_registration_options options = {.service_namespace = "evenkeel-system",
@@ -268,7 +341,7 @@ static struct ek_obj *parse(const char *json)
 }
 
 static void scene_init(struct scene *s, const char *const *policies, const char *binding,
-                       const struct ek_registration_options *how)
+                       const struct ek_registration_options *how, enum ek_registration_kind kind)
 {
     *s = (struct scene){.doc = ek_json_doc_new()};
     for (size_t i = 0; i < BOUND_MAX && policies[i]; i++) {
@@ -281,7 +354,7 @@ static void scene_init(struct scene *s, const char *const *policies, const char 
         ek_obj_unref(p);
         ek_obj_unref(b);
     }
-    ek_registration_plan(s->bound, s->n, &s->plan);
+    ek_registration_plan(kind, s->bound, s->n, &s->plan);
     s->content = ek_registration_write(&s->plan, s->bound, how, s->doc);
     yyjson_mut_doc_set_root(s->doc, s->content);
 }
@@ -296,23 +369,34 @@ static void scene_done(struct scene *s)
     yyjson_mut_doc_free(s->doc);
 }
 
-START_TEST(says)
+static void expect_row(const struct row *row, enum ek_registration_kind kind)
 {
     char names[256] = "";
     struct scene s;
 
-    scene_init(&s, rows[_i].policies, rows[_i].binding, &options);
+    scene_init(&s, row->policies, row->binding, &options, kind);
     for (size_t i = 0; i < s.plan.n_entries; i++) {
         strncat(names, i ? " " : "", sizeof names - strlen(names) - 1);
         strncat(names, s.plan.entries[i].name, sizeof names - strlen(names) - 1);
     }
-    ck_assert_msg(!strcmp(names, rows[_i].entries), "%s: entries %s", rows[_i].name, names);
-    yyjson_mut_val *v = yyjson_mut_ptr_get(s.content, rows[_i].pointer);
+    ck_assert_msg(!strcmp(names, row->entries), "%s: entries %s", row->name, names);
+    yyjson_mut_val *v = yyjson_mut_ptr_get(s.content, row->pointer);
     char *got = v ? yyjson_mut_val_write(v, 0, NULL) : NULL;
-    ck_assert_msg((!got && !rows[_i].want) || (got && rows[_i].want && !strcmp(got, rows[_i].want)),
-                  "%s: %s", rows[_i].name, got ? got : "nothing");
+    ck_assert_msg((!got && !row->want) || (got && row->want && !strcmp(got, row->want)), "%s: %s",
+                  row->name, got ? got : "nothing");
     free(got);
     scene_done(&s);
+}
+
+START_TEST(says)
+{
+    expect_row(&rows[_i], EK_REGISTRATION_MUTATING);
+}
+END_TEST
+
+START_TEST(has_checked)
+{
+    expect_row(&check_rows[_i], EK_REGISTRATION_VALIDATING);
 }
 END_TEST
 
@@ -327,8 +411,8 @@ START_TEST(knows_itself)
     struct scene s, t, empty;
 
     other.ca_bundle = "PEM2";
-    scene_init(&s, policies, NULL, &options);
-    scene_init(&empty, none, NULL, &options);
+    scene_init(&s, policies, NULL, &options, EK_REGISTRATION_MUTATING);
+    scene_init(&empty, none, NULL, &options, EK_REGISTRATION_MUTATING);
     yyjson_mut_obj_add_str(s.doc, s.content, "kind", "MutatingWebhookConfiguration");
     struct ek_obj *live = ek_obj_from_mut(s.content);
     yyjson_mut_obj_remove_key(s.content, "kind");
@@ -336,10 +420,10 @@ START_TEST(knows_itself)
     ck_assert(!ek_registration_is_current(s.content, NULL));
     ck_assert(ek_registration_is_current(empty.content, NULL));
     ck_assert(!ek_registration_is_current(empty.content, ek_obj_root(live)));
-    scene_init(&t, policies, NULL, &other);
+    scene_init(&t, policies, NULL, &other, EK_REGISTRATION_MUTATING);
     ck_assert(!ek_registration_is_current(t.content, ek_obj_root(live)));
     scene_done(&t);
-    scene_init(&t, selective, NULL, &options);
+    scene_init(&t, selective, NULL, &options, EK_REGISTRATION_MUTATING);
     struct ek_obj *narrow = ek_obj_from_mut(t.content);
     ck_assert(!ek_registration_is_current(t.content, ek_obj_root(live)));
     ck_assert(!ek_registration_is_current(s.content, ek_obj_root(narrow)));
@@ -361,7 +445,7 @@ START_TEST(takes_choices)
                                                     .timeout_s = 3};
     struct scene s;
 
-    scene_init(&s, policies, NULL, &choices);
+    scene_init(&s, policies, NULL, &choices, EK_REGISTRATION_MUTATING);
     yyjson_mut_val *hook = yyjson_mut_ptr_get(s.content, "/webhooks/0");
     ck_assert(yyjson_mut_equals_str(yyjson_mut_ptr_get(hook, "/clientConfig/url"),
                                     "https://10.0.0.7:9443/mutate/fail"));
@@ -379,6 +463,7 @@ int main(void)
     TCase *t = tcase_create("all");
 
     tcase_add_loop_test(t, says, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(t, has_checked, 0, EK_ARRAY_SIZE(check_rows));
     tcase_add_test(t, knows_itself);
     tcase_add_test(t, takes_choices);
     suite_add_tcase(suite, t);

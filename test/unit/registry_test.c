@@ -185,7 +185,8 @@ START_TEST(the_rows_of_this_program)
                                             "mutatingadmissionpolicybindings",
                                             "policystatuses",
                                             "namespaces",
-                                            "mutatingwebhookconfigurations"};
+                                            "mutatingwebhookconfigurations",
+                                            "validatingwebhookconfigurations"};
     struct parts p;
 
     parts_init(&p, ek_controller_rows, EK_CONTROLLERS);

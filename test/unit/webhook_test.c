@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The admission webhook over real connections: answers, refusals, questions to the API server,
- * many clients at once, certificates that change, and stopping. */
+/* The admission webhook over real connections: answers, refusals, handlers of others, many
+ * clients at once, certificates that change, and stopping. */
 #include <check.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,9 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/base64.h"
 #include "api/obj.h"
-#include "test/support/webhook_fixture.h"
+#include "test/support/webhook_answers.h"
 
 static struct webhook_fixture fixture;
 
@@ -23,65 +22,9 @@ static void setup(void)
 
 /* ---- Helpers ---- */
 
-static char *exchange(const char *target, const char *body)
-{
-    struct webhook_client client;
-
-    ck_assert(webhook_connect(&fixture, &client));
-    char *got = webhook_post(&client, target, body);
-    webhook_disconnect(&client);
-    return got;
-}
-
 static char *review_in(const char *target, const char *namespace)
 {
-    EK_AUTOFREE char *body = webhook_review(namespace, "u-1");
-
-    return exchange(target, body);
-}
-
-static int status_of(const char *answer)
-{
-    return answer ? (int)strtol(answer + strlen("HTTP/1.1 "), NULL, 10) : 0;
-}
-
-static const char *body_of(const char *answer)
-{
-    return strstr(answer, "\r\n\r\n") + 4;
-}
-
-/* Checks an AdmissionReview's response: allowed, and the patch ("" for none), or the message. */
-static void expect_review(const char *answer, bool allowed, const char *want)
-{
-    ck_assert_ptr_nonnull(answer);
-    ck_assert_msg(status_of(answer) == 200, "%s", answer);
-    yyjson_doc *doc = yyjson_read(body_of(answer), strlen(body_of(answer)), 0);
-    yyjson_val *response = yyjson_obj_get(yyjson_doc_get_root(doc), "response");
-    ck_assert_str_eq(ek_json_str(response, "uid", NULL), "u-1");
-    ck_assert_msg(yyjson_get_bool(yyjson_obj_get(response, "allowed")) == allowed, "%s", answer);
-    const char *patch = ek_json_str(response, "patch", NULL);
-    const char *message = ek_json_str(response, "status", "message", NULL);
-    if (!allowed) {
-        ck_assert_msg(message && strstr(message, want), "want %s in %s", want, answer);
-    } else if (!*want) {
-        ck_assert_msg(!patch, "%s", answer);
-    } else {
-        char *text;
-        size_t size;
-        ck_assert_msg(patch && !ek_base64_decode(patch, &text, &size), "%s", answer);
-        ck_assert_msg(strstr(text, want), "want %s in %s", want, text);
-        ek_free(text);
-    }
-    yyjson_doc_free(doc);
-}
-
-static void expect_metric(const char *line)
-{
-    EK_AUTO(ek_buf) text;
-
-    ek_buf_init(&text, (size_t)1 << 20);
-    ck_assert_int_eq(ek_metrics_write(fixture.metrics, EK_METRICS_TEXT, &text), 0);
-    ck_assert_msg(strstr(ek_buf_str(&text), line), "want %s in\n%s", line, ek_buf_str(&text));
+    return webhook_ask(&fixture, target, namespace);
 }
 
 /* ---- Answers ---- */
@@ -112,13 +55,17 @@ START_TEST(patches_and_denials)
     for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
         webhook_fixture_publish(&fixture, webhook_snapshot(rows[i].n, rows[i].extra));
         EK_AUTOFREE char *answer = review_in("/mutate?timeout=10s", "ns");
-        expect_review(answer, rows[i].allowed, rows[i].want);
+        webhook_expect_review(answer, rows[i].allowed, rows[i].want);
     }
-    expect_metric("controller_runtime_webhook_requests_total{webhook=\"/mutate\",code=\"200\"} 6");
-    expect_metric("controller_runtime_webhook_requests_in_flight{webhook=\"/mutate\"} 0");
-    expect_metric("evenkeel_mutating_admission_policy_check_total{policy=\"p0\",policy_binding="
+    webhook_expect_metric(
+        &fixture, "controller_runtime_webhook_requests_total{webhook=\"/mutate\",code=\"200\"} 6");
+    webhook_expect_metric(&fixture,
+                          "controller_runtime_webhook_requests_in_flight{webhook=\"/mutate\"} 0");
+    webhook_expect_metric(
+        &fixture, "evenkeel_mutating_admission_policy_check_total{policy=\"p0\",policy_binding="
                   "\"b0\",error_type=\"no_error\"} 2");
-    expect_metric("evenkeel_mutating_admission_policy_check_total{policy=\"p0\",policy_binding="
+    webhook_expect_metric(
+        &fixture, "evenkeel_mutating_admission_policy_check_total{policy=\"p0\",policy_binding="
                   "\"b0\",error_type=\"invalid_error\"} 2");
     webhook_fixture_stop(&fixture);
 }
@@ -161,7 +108,7 @@ START_TEST(refusals)
         ck_assert(webhook_connect(&fixture, &client));
         ck_assert(webhook_send(&client, rows[i].request, strlen(rows[i].request)));
         EK_AUTOFREE char *answer = webhook_receive(&client);
-        ck_assert_msg(status_of(answer) == rows[i].status, "%s: %s", rows[i].name,
+        ck_assert_msg(webhook_status(answer) == rows[i].status, "%s: %s", rows[i].name,
                       answer ? answer : "nothing");
         webhook_disconnect(&client);
     }
@@ -176,15 +123,15 @@ START_TEST(sets_by_path)
     ek_webhook_snapshot_add_policies(snapshot, "empty", NULL, 0);
     webhook_fixture_start(&fixture, 1, true, 0);
     EK_AUTOFREE char *early = review_in("/mutate", "ns");
-    ck_assert_int_eq(status_of(early), 503);
+    ck_assert_int_eq(webhook_status(early), 503);
     ck_assert_ptr_nonnull(strstr(early, "\r\nRetry-After: 1\r\n"));
     webhook_fixture_publish(&fixture, snapshot);
     EK_AUTOFREE char *all = review_in("/mutate", "ns");
-    expect_review(all, true, "p0");
+    webhook_expect_review(all, true, "p0");
     EK_AUTOFREE char *none = review_in("/mutate/empty?timeout=1s", "ns");
-    expect_review(none, true, "");
+    webhook_expect_review(none, true, "");
     EK_AUTOFREE char *unknown = review_in("/mutate/other", "ns");
-    ck_assert_int_eq(status_of(unknown), 503);
+    ck_assert_int_eq(webhook_status(unknown), 503);
     ck_assert_ptr_nonnull(strstr(unknown, "\r\nRetry-After: 1\r\n"));
     webhook_fixture_stop(&fixture);
 }
@@ -206,8 +153,8 @@ START_TEST(large_objects)
     ek_buf_puts(&body, "\",");
     ek_buf_puts(&body, at);
     ck_assert_int_eq(body.failed, 0);
-    EK_AUTOFREE char *answer = exchange("/mutate", ek_buf_str(&body));
-    expect_review(answer, true, "p0");
+    EK_AUTOFREE char *answer = webhook_exchange(&fixture, "/mutate", ek_buf_str(&body));
+    webhook_expect_review(answer, true, "p0");
     webhook_fixture_stop(&fixture);
 }
 END_TEST
@@ -247,196 +194,15 @@ START_TEST(bodies_beyond_the_limit)
         ck_assert(webhook_connect(&fixture, &client));
         send_too_much(&client, chunked);
         EK_AUTOFREE char *meanwhile = webhook_post(&other, "/mutate", review);
-        expect_review(meanwhile, true, "p0");
+        webhook_expect_review(meanwhile, true, "p0");
         EK_AUTOFREE char *answer = webhook_receive(&client);
-        ck_assert_msg(status_of(answer) == 413, "%d: %s", chunked, answer ? answer : "nothing");
+        ck_assert_msg(webhook_status(answer) == 413, "%d: %s", chunked,
+                      answer ? answer : "nothing");
         webhook_disconnect(&client);
         EK_AUTOFREE char *after = webhook_post(&other, "/mutate", review);
-        expect_review(after, true, "p0");
+        webhook_expect_review(after, true, "p0");
     }
     webhook_disconnect(&other);
-    webhook_fixture_stop(&fixture);
-}
-END_TEST
-
-/* ---- Questions ---- */
-
-#define MAY_GET                                                                                    \
-    "\"matchConditions\":[{\"name\":\"c\",\"expression\":\"authorizer.group('').resource('pods')." \
-    "namespace('ns').check('get').allowed()\"}]"
-
-static const char *allow(const char *path, const char *body, int *ret_status)
-{
-    (void)ret_status;
-    ck_assert_str_eq(path, "/apis/authorization.k8s.io/v1/subjectaccessreviews");
-    ck_assert_msg(strstr(body, "\"user\":\"jane\"") && strstr(body, "\"groups\":[\"devs\"]") &&
-                      strstr(body, "\"extra\":{\"scope\":[\"a\"]}") &&
-                      strstr(body, "\"resource\":\"pods\"") && strstr(body, "\"verb\":\"get\"") &&
-                      strstr(body, "\"namespace\":\"ns\""),
-                  "%s", body);
-    return "{\"status\":{\"allowed\":true,\"reason\":\"because\"}}";
-}
-
-static const char *refuse(const char *path, const char *body, int *ret_status)
-{
-    (void)path;
-    (void)body;
-    (void)ret_status;
-    return "{\"status\":{\"allowed\":false}}";
-}
-
-static const char *break_down(const char *path, const char *body, int *ret_status)
-{
-    (void)path;
-    (void)body;
-    *ret_status = 500;
-    return NULL;
-}
-
-START_TEST(access_is_asked_for)
-{
-    static const struct {
-        const char *name;
-        const char *(*answer)(const char *path, const char *body, int *ret_status);
-        const char *want;
-        unsigned asked; /* for three requests */
-    } rows[] = {
-        {"allowed", allow, "p0", 1},
-        {"refused", refuse, "", 1},
-        {"errors are not remembered", break_down, "", 3},
-    };
-
-    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
-        setup();
-        fixture.answer = rows[i].answer;
-        webhook_fixture_start(&fixture, 1, true, 0);
-        webhook_fixture_publish(&fixture, webhook_snapshot(1, MAY_GET));
-        for (int n = 0; n < 3; n++) {
-            EK_AUTOFREE char *answer = review_in("/mutate", "ns");
-            expect_review(answer, true, rows[i].want);
-        }
-        ck_assert_msg(atomic_load(&fixture.asked) == rows[i].asked, "%s: asked %u times",
-                      rows[i].name, atomic_load(&fixture.asked));
-        webhook_fixture_stop(&fixture);
-    }
-}
-END_TEST
-
-/* Two checks, one after the other, which the second policy asks for as well. */
-START_TEST(rounds)
-{
-    fixture.answer = allow;
-    webhook_fixture_start(&fixture, 1, true, 0);
-    webhook_fixture_publish(
-        &fixture, webhook_snapshot(2, "\"matchConditions\":[{\"name\":\"c\",\"expression\":"
-                                      "\"['a','b'].all(n, authorizer.group(n).resource('pods')"
-                                      ".namespace('ns').check('get').allowed())\"}]"));
-    EK_AUTOFREE char *answer = review_in("/mutate", "ns");
-    expect_review(answer, true, "p1");
-    ck_assert_uint_eq(atomic_load(&fixture.asked), 2);
-    webhook_fixture_stop(&fixture);
-}
-END_TEST
-
-static const char *find_namespace(const char *path, const char *body, int *ret_status)
-{
-    (void)body;
-    if (!strcmp(path, "/api/v1/namespaces/new"))
-        return "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"new\"}}";
-    *ret_status = 404;
-    return NULL;
-}
-
-START_TEST(namespaces_are_fetched)
-{
-    fixture.answer = find_namespace;
-    webhook_fixture_start(&fixture, 1, true, 0);
-    webhook_fixture_publish(&fixture, webhook_snapshot(1, NULL));
-    EK_AUTOFREE char *known = review_in("/mutate", "ns");
-    expect_review(known, true, "p0");
-    ck_assert_uint_eq(atomic_load(&fixture.asked), 0);
-    EK_AUTOFREE char *fetched = review_in("/mutate", "new");
-    expect_review(fetched, true, "p0");
-    EK_AUTOFREE char *absent = review_in("/mutate", "absent");
-    expect_review(absent, false, "namespaces \"absent\" not found");
-    ck_assert_uint_eq(atomic_load(&fixture.asked), 2);
-    webhook_fixture_stop(&fixture);
-}
-END_TEST
-
-/* A Namespace that cannot be read is an error of ours, not one that is not there; and it is asked
- * for again the next time. */
-START_TEST(unreadable_namespace)
-{
-    fixture.answer = break_down;
-    webhook_fixture_start(&fixture, 1, true, 0);
-    webhook_fixture_publish(&fixture, webhook_snapshot(1, NULL));
-    for (unsigned i = 1; i <= 2; i++) {
-        EK_AUTOFREE char *answer = review_in("/mutate", "new");
-        expect_review(answer, false, "policy 'p0' cannot read namespace \"new\"");
-        ck_assert_ptr_nonnull(strstr(answer, "\"code\":500"));
-        ck_assert_uint_eq(atomic_load(&fixture.asked), i);
-    }
-    webhook_fixture_publish(&fixture, webhook_snapshot(1, "\"failurePolicy\":\"Ignore\""));
-    EK_AUTOFREE char *ignored = review_in("/mutate", "new");
-    expect_review(ignored, true, "");
-    webhook_fixture_stop(&fixture);
-}
-END_TEST
-
-/* Equal questions of several requests travel together, and a client that has left does no harm. */
-START_TEST(questions_are_shared)
-{
-    struct webhook_client clients[4];
-    EK_AUTOFREE char *review = webhook_review("ns", "u-1");
-    EK_AUTOFREE char *request =
-        ek_xasprintf("POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-                     "Content-Length: %zu\r\n\r\n%s",
-                     strlen(review), review);
-
-    webhook_fixture_start(&fixture, 2, true, 0);
-    webhook_fixture_publish(&fixture, webhook_snapshot(1, MAY_GET));
-    for (size_t i = 0; i < EK_ARRAY_SIZE(clients); i++) {
-        ck_assert(webhook_connect(&fixture, &clients[i]));
-        ck_assert(webhook_send(&clients[i], request, strlen(request)));
-    }
-    webhook_fixture_wait_held(&fixture, 1);
-    webhook_disconnect(&clients[0]);
-    for (size_t i = 1; i < EK_ARRAY_SIZE(clients);) {
-        /* Whoever comes late asks again, or finds the answer. */
-        webhook_fixture_answer_held(&fixture, 200, "{\"status\":{\"allowed\":true}}");
-        char c;
-        if (recv(clients[i].fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) != 1)
-            continue;
-        EK_AUTOFREE char *answer = webhook_receive(&clients[i]);
-        expect_review(answer, true, "p0");
-        webhook_disconnect(&clients[i++]);
-    }
-    ck_assert_uint_le(atomic_load(&fixture.asked), 4);
-    webhook_fixture_stop(&fixture);
-}
-END_TEST
-
-START_TEST(time_is_over)
-{
-    struct webhook_client client;
-    EK_AUTOFREE char *review = webhook_review("ns", "u-1");
-
-    webhook_fixture_start(&fixture, 1, true, 0);
-    webhook_fixture_publish(&fixture, webhook_snapshot(1, MAY_GET));
-    ck_assert(webhook_connect(&fixture, &client));
-    EK_AUTOFREE char *request =
-        ek_xasprintf("POST /mutate?timeout=1ms HTTP/1.1\r\nHost: x\r\nContent-Type: "
-                     "application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                     strlen(review), review);
-    ck_assert(webhook_send(&client, request, strlen(request)));
-    webhook_fixture_wait_held(&fixture, 1);
-    for (uint64_t end = uv_hrtime() + 2000000; uv_hrtime() < end;)
-        sched_yield();
-    webhook_fixture_answer_held(&fixture, 200, "{\"status\":{\"allowed\":true}}");
-    EK_AUTOFREE char *answer = webhook_receive(&client);
-    ck_assert_int_eq(status_of(answer), 504);
-    webhook_disconnect(&client);
     webhook_fixture_stop(&fixture);
 }
 END_TEST
@@ -492,17 +258,20 @@ START_TEST(handlers)
     webhook_fixture_start(&fixture, 2, true, 0);
     for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
         EK_AUTOFREE char *answer = review_in(rows[i].target, "ns");
-        ck_assert_msg(status_of(answer) == rows[i].status, "%s: %s", rows[i].target, answer);
+        ck_assert_msg(webhook_status(answer) == rows[i].status, "%s: %s", rows[i].target, answer);
         if (rows[i].status == 200)
-            expect_review(answer, rows[i].allowed, rows[i].want);
+            webhook_expect_review(answer, rows[i].allowed, rows[i].want);
         else
             ck_assert_msg(strstr(answer, rows[i].want), "%s: %s", rows[i].target, answer);
     }
-    EK_AUTOFREE char *no_review = exchange("/toys", "{}");
-    ck_assert_int_eq(status_of(no_review), 400);
-    expect_metric("controller_runtime_webhook_requests_total{webhook=\"/toys\",code=\"200\"} 3");
-    expect_metric("controller_runtime_webhook_requests_total{webhook=\"/toys\",code=\"400\"} 1");
-    expect_metric("controller_runtime_webhook_requests_in_flight{webhook=\"/toys\"} 0");
+    EK_AUTOFREE char *no_review = webhook_exchange(&fixture, "/toys", "{}");
+    ck_assert_int_eq(webhook_status(no_review), 400);
+    webhook_expect_metric(
+        &fixture, "controller_runtime_webhook_requests_total{webhook=\"/toys\",code=\"200\"} 3");
+    webhook_expect_metric(
+        &fixture, "controller_runtime_webhook_requests_total{webhook=\"/toys\",code=\"400\"} 1");
+    webhook_expect_metric(&fixture,
+                          "controller_runtime_webhook_requests_in_flight{webhook=\"/toys\"} 0");
     webhook_fixture_stop(&fixture);
 }
 END_TEST
@@ -519,14 +288,14 @@ START_TEST(drains)
                      strlen(review), review);
 
     webhook_fixture_start(&fixture, 2, true, 20000);
-    webhook_fixture_publish(&fixture, webhook_snapshot(1, MAY_GET));
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, WEBHOOK_MAY_GET));
     ck_assert(webhook_connect(&fixture, &client));
     ck_assert(webhook_send(&client, request, strlen(request)));
     webhook_fixture_wait_held(&fixture, 1);
     webhook_fixture_begin_stop(&fixture);
     webhook_fixture_answer_held(&fixture, 200, "{\"status\":{\"allowed\":true}}");
     EK_AUTOFREE char *answer = webhook_receive(&client);
-    expect_review(answer, true, "p0");
+    webhook_expect_review(answer, true, "p0");
     ck_assert_ptr_null(webhook_receive(&client)); /* and no request after it */
     webhook_disconnect(&client);
     webhook_fixture_stop(&fixture);
@@ -545,7 +314,7 @@ START_TEST(stops_in_time)
                      strlen(review), review);
 
     webhook_fixture_start(&fixture, 2, true, 1);
-    webhook_fixture_publish(&fixture, webhook_snapshot(1, MAY_GET));
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, WEBHOOK_MAY_GET));
     ck_assert(webhook_connect(&fixture, &client));
     ck_assert(webhook_send(&client, request, strlen(request)));
     webhook_fixture_wait_held(&fixture, 1);
@@ -588,7 +357,7 @@ static bool one_request(struct webhook_client *client, const char *review)
 {
     EK_AUTOFREE char *answer = webhook_post(client, "/mutate?timeout=10s", review);
 
-    return status_of(answer) == 200 && strstr(answer, "\"allowed\":true") &&
+    return webhook_status(answer) == 200 && strstr(answer, "\"allowed\":true") &&
            strstr(answer, "\"patch\":");
 }
 
@@ -621,24 +390,25 @@ START_TEST(load)
 {
     static struct load loads[CLIENTS];
 
-    fixture.answer = allow;
+    fixture.answer = webhook_allow;
     memset(loads, 0, sizeof loads);
     webhook_fixture_start(&fixture, 4, true, 0);
-    webhook_fixture_publish(&fixture, webhook_snapshot(2, MAY_GET));
+    webhook_fixture_publish(&fixture, webhook_snapshot(2, WEBHOOK_MAY_GET));
     for (size_t i = 0; i < CLIENTS; i++) {
         loads[i].fresh = i % 2;
         ck_assert_int_eq(uv_thread_create(&loads[i].thread, run_load, &loads[i]), 0);
     }
     for (int i = 0; i < 20; i++) {
         webhook_fixture_renew(&fixture);
-        webhook_fixture_publish(&fixture, webhook_snapshot(1 + (size_t)i % 3, MAY_GET));
+        webhook_fixture_publish(&fixture, webhook_snapshot(1 + (size_t)i % 3, WEBHOOK_MAY_GET));
     }
     for (size_t i = 0; i < CLIENTS; i++) {
         uv_thread_join(&loads[i].thread);
         ck_assert_msg(loads[i].failed == 0 && loads[i].answered == REQUESTS,
                       "client %zu: %u answered, %u failed", i, loads[i].answered, loads[i].failed);
     }
-    expect_metric("controller_runtime_webhook_requests_total{webhook=\"/mutate\",code=\"200\"} "
+    webhook_expect_metric(
+        &fixture, "controller_runtime_webhook_requests_total{webhook=\"/mutate\",code=\"200\"} "
                   "960");
     webhook_fixture_stop(&fixture);
 }
@@ -656,12 +426,6 @@ int main(void)
     tcase_add_test(tcase, sets_by_path);
     tcase_add_test(tcase, large_objects);
     tcase_add_test(tcase, bodies_beyond_the_limit);
-    tcase_add_test(tcase, access_is_asked_for);
-    tcase_add_test(tcase, rounds);
-    tcase_add_test(tcase, namespaces_are_fetched);
-    tcase_add_test(tcase, unreadable_namespace);
-    tcase_add_test(tcase, questions_are_shared);
-    tcase_add_test(tcase, time_is_over);
     tcase_add_test(tcase, handlers);
     tcase_add_test(tcase, drains);
     tcase_add_test(tcase, stops_in_time);
