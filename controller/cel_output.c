@@ -57,10 +57,46 @@ static int show_nothing(void *ctx, yyjson_val *root, bool color, struct ek_buf *
     return 0;
 }
 
+/* The oldest compatibility version at which the text compiles when it is new; 0 for none. Below
+ * the oldest one known, expressions were not told apart. */
+static int oldest_compat(const struct ek_cel_options *options, const struct ek_cel_inputs *inputs)
+{
+    for (int minor = EK_CEL_COMPAT_MIN; minor <= EK_CEL_COMPAT_MAX; minor++) {
+        EK_AUTOPTR(ek_cel_env, ek_cel_env_unref) *env =
+            ek_cel_inputs_env(options, inputs, minor, EK_CEL_NEW, NULL);
+        EK_AUTOPTR(ek_cel_program, ek_cel_program_unref) *program =
+            env ? ek_cel_compile(env, inputs->text, inputs->len,
+                                 *options->type ? options->type : NULL, NULL)
+                : NULL;
+        if (program)
+            return minor;
+    }
+    return 0;
+}
+
+/* The version that a text which does not compile is too new for, "1.33" in buf; NULL when it is
+ * another mistake. */
+static const char *wanted_compat(const struct ek_cel_options *options,
+                                 const struct ek_cel_inputs *inputs, char *buf, size_t size)
+{
+    int asked = ek_cel_compat_minor(options->compat);
+
+    /* Without a version the newest was tried. */
+    if (asked <= 0 || !strcmp(options->env, "standard"))
+        return NULL;
+    int oldest = oldest_compat(options, inputs);
+    if (oldest <= asked)
+        return NULL;
+    snprintf(buf, size, "1.%d", oldest);
+    return buf;
+}
+
 void ek_cel_show_issues(const struct ek_cel_options *options, const struct ek_cel_inputs *inputs,
                         const struct ek_cel_issues *issues)
 {
     EK_AUTO(ek_buf) out;
+    char version[32];
+    const char *wanted = wanted_compat(options, inputs, version, sizeof version);
 
     ek_buf_init(&out, SHOWN_MAX);
     if (strcmp(options->output, "text") != 0) {
@@ -70,6 +106,9 @@ void ek_cel_show_issues(const struct ek_cel_options *options, const struct ek_ce
         yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "errors");
         for (size_t i = 0; i < issues->len; i++)
             add_issue(doc, list, &issues->list[i]);
+        if (wanted)
+            yyjson_mut_obj_add_str(doc, yyjson_mut_obj_add_obj(doc, root, "needs"), "oldestCompat",
+                                   wanted);
         ek_cel_print(options, doc, show_nothing, NULL);
         yyjson_mut_doc_free(doc);
         return;
@@ -78,6 +117,8 @@ void ek_cel_show_issues(const struct ek_cel_options *options, const struct ek_ce
     fprintf(stderr, "%s", ek_buf_str(&out));
     if (out.len && ek_buf_str(&out)[out.len - 1] != '\n')
         fputc('\n', stderr);
+    if (wanted)
+        fprintf(stderr, "It needs at least %s, and --compat is %s.\n", wanted, options->compat);
 }
 
 /* The place of a failed evaluation, as an issue. */
@@ -171,23 +212,6 @@ int ek_cel_show_result(const struct ek_cel_options *options, const struct ek_cel
 }
 
 /* ---- check ---- */
-
-/* The oldest compatibility version at which the text compiles when it is new; 0 for none. Below
- * the oldest one known, expressions were not told apart. */
-static int oldest_compat(const struct ek_cel_options *options, const struct ek_cel_inputs *inputs)
-{
-    for (int minor = EK_CEL_COMPAT_MIN; minor <= EK_CEL_COMPAT_MAX; minor++) {
-        EK_AUTOPTR(ek_cel_env, ek_cel_env_unref) *env =
-            ek_cel_inputs_env(options, inputs, minor, EK_CEL_NEW, NULL);
-        EK_AUTOPTR(ek_cel_program, ek_cel_program_unref) *program =
-            env ? ek_cel_compile(env, inputs->text, inputs->len,
-                                 *options->type ? options->type : NULL, NULL)
-                : NULL;
-        if (program)
-            return minor;
-    }
-    return 0;
-}
 
 static void add_reads(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct ek_cel_env *env,
                       const struct ek_cel_program *program)
