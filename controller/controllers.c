@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/gates_controller.h"
 #include "controller/mutation_controller.h"
 #include "controller/skew_controller.h"
 #include "controller/webhook_certs.h"
@@ -61,6 +62,22 @@ static void mutation_informers(void *controller, const struct ek_registry_visit 
     }
 }
 
+/* --- field gates -------------------------------------------------------------------------- */
+
+static struct ek_runner *gates_runner(void *controller)
+{
+    return ek_gates_controller_runner(controller);
+}
+
+static void gates_informers(void *controller, const struct ek_registry_visit *visit)
+{
+    const struct ek_gates_watch *watch = ek_gates_controller_watch(controller);
+
+    for (int r = 0; r < EK_GATES_RESOURCES; r++)
+        ek_registry_visit(visit, ek_gates_watch_resource(watch, r)->resource,
+                          ek_gates_watch_informer(watch, r));
+}
+
 /* --- the webhook's certificates ----------------------------------------------------------- */
 
 static void certificate_informers(void *certs, const struct ek_registry_visit *visit)
@@ -72,6 +89,8 @@ const struct ek_controller_row ek_controller_rows[EK_CONTROLLERS] = {
     [EK_CONTROLLER_SKEW] = {"controlplane", "ControlPlane", 1, skew_runner, skew_informers},
     [EK_CONTROLLER_MUTATION] = {"mutatingadmissionpolicy", "MutatingAdmissionPolicy", 2,
                                 mutation_runner, mutation_informers},
+    [EK_CONTROLLER_GATES] = {"customfeaturegates", "CustomFeatureGates", 2, gates_runner,
+                             gates_informers},
     [EK_CONTROLLER_CERTIFICATES] = {"webhookcertificates", "Secret", 0, NULL,
                                     certificate_informers},
 };

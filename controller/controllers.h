@@ -12,6 +12,7 @@
 enum ek_controller {
     EK_CONTROLLER_SKEW,         /* struct ek_skew_controller */
     EK_CONTROLLER_MUTATION,     /* struct ek_mutation_controller */
+    EK_CONTROLLER_GATES,        /* struct ek_gates_controller */
     EK_CONTROLLER_CERTIFICATES, /* struct ek_webhook_certs */
     EK_CONTROLLERS,
 };

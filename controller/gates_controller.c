@@ -27,6 +27,7 @@ struct ek_gates_controller {
     struct ek_runner *runner;
     struct ek_gates_state state;
     struct ek_gates_registrar registrar;
+    struct ek_gates_review *review;
     struct ek_gates_counts *counts;
     struct ek_gates_tally *tally;
     struct ek_gates_imports *imports;
@@ -78,9 +79,21 @@ static void publish_metrics(const struct ek_gates_controller *c)
     ek_free(samples);
 }
 
+/* A kind that cannot be enforced, its CRD being gone, is gated no more. */
 static void publish(struct ek_gates_controller *c)
 {
-    (void)c;
+    struct ek_gates_reviewed *kinds = ek_xalloc((c->state.n + 1) * sizeof *kinds);
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->state.n; i++) {
+        const struct ek_gated_kind *kind = &c->state.kinds[i];
+        if (kind->enforced)
+            kinds[n++] = (struct ek_gates_reviewed){.gates = kind->enforced,
+                                                    .shape = &kind->resolution.crd.shape,
+                                                    .version = kind->resolution.crd.storage};
+    }
+    ek_gates_review_publish(c->review, kinds, n);
+    ek_free(kinds);
 }
 
 static void build(struct ek_gates_controller *c, struct ek_reconcile *run)
@@ -384,6 +397,23 @@ static void register_metrics(struct ek_metrics *metrics)
                                      .snapshot = "gates"});
 }
 
+static void on_hit(void *ctx, const char *crd, const char *gate, const char *operation,
+                   bool deprecated)
+{
+    struct ek_gates_controller *c = ctx;
+    ek_gates_counts_add(c->counts, crd, gate, operation, deprecated);
+}
+
+static void make_review(struct ek_gates_controller *c)
+{
+    struct ek_webhook_handler handlers[EK_GATES_REVIEW_HANDLERS];
+
+    c->review = ek_gates_review_new(&(struct ek_gates_review_config){.hit = on_hit, .ctx = c});
+    ek_gates_review_handlers(c->review, handlers);
+    for (size_t i = 0; c->config.webhook && i < EK_GATES_REVIEW_HANDLERS; i++)
+        ek_webhook_add_handler(c->config.webhook, &handlers[i]);
+}
+
 struct ek_gates_controller *ek_gates_controller_new(const struct ek_gates_controller_config *config)
 {
     struct ek_gates_controller *c = ek_xalloc(sizeof *c);
@@ -397,6 +427,7 @@ struct ek_gates_controller *ek_gates_controller_new(const struct ek_gates_contro
                                   on_change, c);
     c->counts = ek_gates_counts_new(config->loop, config->metrics, on_counted, c);
     c->tally = ek_gates_tally_new(c->counts);
+    make_review(c);
     c->canary = ek_canary_new(config->loop, config->client, on_canary, c);
     c->imports = ek_gates_imports_new(config->client, c->watch, config->recorder, config->log);
     struct ek_runner_config runner = {
@@ -458,6 +489,7 @@ static void on_part_closed(void *ctx)
 
     if (--c->n_closing > 0)
         return;
+    ek_gates_review_free(c->review);
     ek_gates_tally_free(c->tally);
     ek_gates_registrar_done(&c->registrar);
     ek_gates_state_done(&c->state);

@@ -19,6 +19,7 @@
 #define CONTROLLER_GATES_CONTROLLER_H
 
 #include "controller/events.h"
+#include "controller/gates_review.h"
 #include "controller/gates_state.h"
 #include "controller/log.h"
 #include "controller/metrics.h"

@@ -8,6 +8,7 @@
 #include "controller/controllers.h"
 #include "controller/debug_socket.h"
 #include "controller/election.h"
+#include "controller/gates_controller.h"
 #include "controller/mutation_controller.h"
 #include "controller/process_metrics.h"
 #include "controller/run_options.h"
@@ -37,6 +38,7 @@ struct process {
     struct ek_recorder *recorder;
     struct ek_skew_controller *skew;
     struct ek_mutation_controller *mutation;
+    struct ek_gates_controller *gates;
     struct ek_debug debug;
     struct ek_debug_loop debug_loop;
     struct ek_debug_socket *debug_socket;
@@ -68,6 +70,7 @@ static void on_leading(void *ctx)
     if (ek_webhook_serving_is_on(p->webhook))
         ek_webhook_certs_poke(ek_webhook_serving_certs(p->webhook));
     ek_mutation_controller_poke(p->mutation);
+    ek_gates_controller_poke(p->gates, true);
     ek_manager_elected(p->manager);
 }
 
@@ -285,6 +288,8 @@ static void on_planned(void *ctx, const struct ek_skew_view *view)
     struct process *p = ctx;
     if (p->mutation)
         ek_mutation_controller_observe(p->mutation, view);
+    if (p->gates)
+        ek_gates_controller_observe(p->gates, view);
 }
 
 static void make_parts(struct process *p)
@@ -337,6 +342,7 @@ static void on_bundle(void *ctx)
 {
     struct process *p = ctx;
     ek_mutation_controller_poke(p->mutation);
+    ek_gates_controller_poke(p->gates, false);
 }
 
 static int64_t wall_clock_ms(void)
@@ -375,10 +381,39 @@ static void make_mutation(struct process *p)
         ek_webhook_serving_observe(p->webhook, on_bundle, p);
 }
 
+static void make_gates(struct process *p)
+{
+    const struct ek_run_options *o = p->options;
+    const char *namespace = ek_webhook_serving_namespace(p->webhook);
+    struct ek_gates_controller_config config = {
+        .loop = &p->loop,
+        .client = p->client,
+        .webhook =
+            ek_webhook_serving_is_on(p->webhook) ? ek_webhook_serving_webhook(p->webhook) : NULL,
+        .certs = ek_webhook_serving_certs(p->webhook),
+        .needs_bundle = *o->webhook_cert_path == '\0',
+        .options = {.url = o->webhook_url,
+                    .service_namespace = namespace,
+                    .service_name = o->webhook_service_name,
+                    .own_namespace = namespace,
+                    .with_kube_system = o->webhook_kube_system},
+        .metrics = p->metrics,
+        .recorder = p->recorder,
+        .log = p->log,
+        .may_write = may_write,
+        .observer = ek_registry_observer(p->registry, EK_CONTROLLER_GATES),
+        .queue = ek_registry_queue(p->registry, EK_CONTROLLER_GATES),
+        .now_ms = wall_clock_ms,
+        .ctx = p,
+    };
+    p->gates = ek_gates_controller_new(&config);
+    ek_registry_set(p->registry, EK_CONTROLLER_GATES, p->gates);
+}
+
 static void make_manager(struct process *p)
 {
     struct ek_manager_config config = {.on_phase = on_phase, .ctx = p};
-    struct ek_runnable watch, runner, serving, policies, policy_runner;
+    struct ek_runnable watch, runner, serving, policies, policy_runner, gates, gates_runner;
     struct ek_runnable recorder = {.name = "event recorder",
                                    /* Outlives the runners, whose last Events it sends. */
                                    .group = EK_GROUP_CACHES,
@@ -397,13 +432,16 @@ static void make_manager(struct process *p)
     ek_serving_runnable(p->serving, &serving);
     ek_skew_controller_runnables(p->skew, &watch, &runner);
     ek_mutation_controller_runnables(p->mutation, &policies, &policy_runner);
+    ek_gates_controller_runnables(p->gates, &gates, &gates_runner);
     ek_manager_add(p->manager, &serving);
     ek_webhook_serving_add(p->webhook, p->manager);
     ek_manager_add(p->manager, &watch);
     ek_manager_add(p->manager, &policies);
+    ek_manager_add(p->manager, &gates);
     ek_manager_add(p->manager, &recorder);
     ek_manager_add(p->manager, &runner);
     ek_manager_add(p->manager, &policy_runner);
+    ek_manager_add(p->manager, &gates_runner);
     ek_health_add(ek_serving_readyz(p->serving), "informer-sync", check_ready, p);
     ek_health_add(ek_serving_readyz(p->serving), "webhook", ek_webhook_check_ready,
                   ek_webhook_serving_webhook(p->webhook));
@@ -429,6 +467,7 @@ static int make(struct process *p, struct ek_err *err)
     if (rc)
         return rc;
     make_mutation(p);
+    make_gates(p);
     make_manager(p);
     return start_debugging(p, err);
 }
@@ -437,6 +476,7 @@ static void destroy(struct process *p)
 {
     ek_debug_socket_close(p->debug_socket, NULL, NULL);
     ek_debug_loop_stop(&p->debug_loop);
+    ek_gates_controller_close(p->gates, NULL, NULL);
     ek_mutation_controller_close(p->mutation, NULL, NULL);
     ek_skew_controller_close(p->skew, NULL, NULL);
     ek_recorder_close(p->recorder, NULL, NULL);
