@@ -124,9 +124,7 @@ static int read_write(struct write *w, const struct ek_gates_options *options, s
         rc = pick(w, writes(w, "scale") ? w->old : w->new, err);
     if (!rc)
         rc = check_identity(w, err);
-    if (!rc)
-        rc = check_definition(w, err);
-    return rc;
+    return rc || !w->input ? rc : check_definition(w, err);
 }
 
 /* ---- The request ---- */
