@@ -197,7 +197,7 @@ static void on_registered(void *ctx, const struct ek_obj *obj, const struct ek_e
     c->apply = NULL;
     note_failure(c, err);
     if (err)
-        ek_gates_registrar_wrote(&c->registrar, err);
+        ek_gates_registrar_fail(&c->registrar, err->message);
     register_next(c);
 }
 
@@ -227,10 +227,17 @@ static void register_next(struct ek_gates_controller *c)
     }
 }
 
-static bool is_ready(const struct ek_gates_controller *c, const char *bundle)
+/* True when requests can be answered; otherwise statuses will say why nothing is registered. */
+static bool is_ready(struct ek_gates_controller *c, const char *bundle)
 {
-    return c->config.webhook && !ek_webhook_check_ready(c->config.webhook, NULL) &&
-           (bundle || !c->config.needs_bundle);
+    struct ek_err err = {0};
+
+    if (!bundle && c->config.needs_bundle)
+        ek_err_set(&err, EK_E_TIMEOUT, "the webhook has no certificate yet");
+    else if (c->config.webhook)
+        ek_webhook_check_ready(c->config.webhook, &err);
+    ek_gates_registrar_fail(&c->registrar, err.code ? err.message : NULL);
+    return c->config.webhook && !err.code;
 }
 
 static void tell_orphan(void *arg, const char *crd)

@@ -30,13 +30,13 @@ void ek_gates_registrar_make(struct ek_gates_registrar *registrar,
     r->empty = yyjson_mut_arr_size(yyjson_mut_obj_get(r->mutating, "webhooks")) == 0 &&
                yyjson_mut_arr_size(yyjson_mut_obj_get(r->validating, "webhooks")) == 0;
     if (r->mutating_is_current && r->validating_is_current)
-        ek_gates_registrar_wrote(r, NULL);
+        ek_gates_registrar_fail(r, NULL);
 }
 
-void ek_gates_registrar_wrote(struct ek_gates_registrar *registrar, const struct ek_err *err)
+void ek_gates_registrar_fail(struct ek_gates_registrar *registrar, const char *why)
 {
     ek_free(registrar->failure);
-    registrar->failure = err ? ek_xstrdup(err->message) : NULL;
+    registrar->failure = ek_xstrdup(why);
 }
 
 /* ---- Proofs ---- */
@@ -94,12 +94,13 @@ void ek_gates_registrar_facts(const struct ek_gates_registrar *registrar,
                                       "many kinds are gated, or too many fields";
         return;
     }
+    bool current = r->mutating_is_current && r->validating_is_current;
     bool proven = digest && is_proven(r, crd, digest);
-    facts->registered = (r->mutating_is_current && r->validating_is_current) || proven;
+    facts->registered = current || proven || !r->failure;
     facts->registration_message = r->failure;
-    facts->canary = canary;
-    facts->canary_message = canary_message;
-    if (canary == EK_CANARY_PENDING && proven) {
+    facts->canary = current ? canary : EK_CANARY_PENDING;
+    facts->canary_message = current ? canary_message : "the API servers are being told";
+    if (facts->canary == EK_CANARY_PENDING && proven) {
         facts->canary = EK_CANARY_ANSWERED;
         facts->canary_message = NULL;
     }

@@ -37,8 +37,8 @@ void ek_gates_registrar_make(struct ek_gates_registrar *registrar,
                              const struct ek_gates_registration_options *options, bool serving);
 void ek_gates_registrar_done(struct ek_gates_registrar *registrar);
 
-/* How the last write went; NULL: well. The message is copied. */
-void ek_gates_registrar_wrote(struct ek_gates_registrar *registrar, const struct ek_err *err);
+/* It cannot be written: why is copied. Holds until it is seen to be written, or NULL is said. */
+void ek_gates_registrar_fail(struct ek_gates_registrar *registrar, const char *why);
 
 /* The canary was answered by all: what is registered now is proven. */
 void ek_gates_registrar_prove(struct ek_gates_registrar *registrar,

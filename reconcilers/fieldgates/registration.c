@@ -201,9 +201,9 @@ static bool write_share(struct writer *w, yyjson_mut_val *list, const struct ek_
         ek_xasprintf("%s/%s", share->backstop ? EK_GATES_VERIFY_PATH : EK_GATES_PATH, crd);
     EK_AUTO(ek_buf) condition;
 
+    ek_buf_init(&condition, EK_GATES_CONDITION_MAX);
     if (!has_parts(share))
         return true;
-    ek_buf_init(&condition, EK_GATES_CONDITION_MAX);
     ek_gates_share_condition(share, &condition);
     size_t added = ENTRY_SIZE + condition.len + (w->bundle ? strlen(w->bundle) : 0);
     if (*size + added > CONTENT_MAX)
