@@ -103,12 +103,26 @@ struct ek_cert_plan ek_cert_plan_make(const struct ek_cert_facts *facts, int64_t
     return plan_steady(facts, now_ms);
 }
 
+struct ek_cert_plan ek_cert_plan_restore(const struct ek_cert_facts *facts, int64_t now_ms,
+                                         int64_t published_ms)
+{
+    struct ek_cert_plan what = ek_cert_plan_make(facts, now_ms, published_ms);
+
+    if (what.intent != EK_CERT_NOTHING)
+        return what;
+    if (is_valid(&facts->next_ca, now_ms) || facts->old_ca.present)
+        return plan(EK_CERT_RESTORE, "the Secret was deleted or spoilt", now_ms);
+    return plan(EK_CERT_ADD_CA, "the Secret was deleted or spoilt: keys are replaced in order",
+                now_ms);
+}
+
 const char *ek_cert_intent_name(enum ek_cert_intent intent)
 {
     static const char *const names[] = {
         [EK_CERT_NOTHING] = "nothing",     [EK_CERT_MAKE_ALL] = "make all",
         [EK_CERT_MAKE_LEAF] = "make leaf", [EK_CERT_ADD_CA] = "add CA",
         [EK_CERT_SWITCH_CA] = "switch CA", [EK_CERT_DROP_CA] = "drop CA",
+        [EK_CERT_RESTORE] = "restore",
     };
 
     return intent < EK_ARRAY_SIZE(names) ? names[intent] : "?";

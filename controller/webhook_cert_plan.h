@@ -15,7 +15,8 @@
  *             -> DROP_CA
  *
  * Where there is nothing to keep working (no Secret, or neither a leaf that can be served nor an
- * authority that can issue one), everything is made anew at once: MAKE_ALL.
+ * authority that can issue one), everything is made anew at once: MAKE_ALL. A Secret that was
+ * deleted or spoilt while replicas still serve from it is no such case: see ek_cert_plan_restore.
  *
  * Source: ecosystem sheet, section 1, "Cert source". Times are ms since the epoch. Any thread.
  */
@@ -55,6 +56,7 @@ enum ek_cert_intent {
     EK_CERT_ADD_CA,    /* make the next authority */
     EK_CERT_SWITCH_CA, /* ca becomes old_ca, next_ca becomes ca and issues the leaf */
     EK_CERT_DROP_CA,   /* forget old_ca */
+    EK_CERT_RESTORE,   /* write it as it is remembered */
     EK_CERT_INTENT_MAX,
 };
 
@@ -70,6 +72,15 @@ struct ek_cert_plan {
  */
 struct ek_cert_plan ek_cert_plan_make(const struct ek_cert_facts *facts, int64_t now_ms,
                                       int64_t published_ms);
+
+/*
+ * The same for facts that are remembered, because the Secret was deleted or spoilt: what API
+ * servers trust and replicas serve is written again. Who deletes it wants new keys, so that, where
+ * no authority is being replaced anyway, the next one is added on the way: ADD_CA. MAKE_ALL when
+ * what is remembered is of no use either.
+ */
+struct ek_cert_plan ek_cert_plan_restore(const struct ek_cert_facts *facts, int64_t now_ms,
+                                         int64_t published_ms);
 
 const char *ek_cert_intent_name(enum ek_cert_intent intent);
 

@@ -204,6 +204,7 @@ int ek_cert_secret_change(struct ek_cert_secret *secret, enum ek_cert_intent int
         ek_cert_pair_done(&secret->old_ca);
         return 0;
     case EK_CERT_NOTHING:
+    case EK_CERT_RESTORE:
     case EK_CERT_INTENT_MAX:
         break;
     }

@@ -26,10 +26,12 @@ struct ek_webhook_certs {
     bool started, stopping;
 
     struct ek_obj *current; /* the newest Secret that is known, NULL for none */
+    struct ek_obj *good;    /* the newest one that was of use */
     char *serving;          /* the leaf in use, PEM */
     char *bundle;
     struct ek_publication published; /* of bundle */
     struct ek_apply *write;
+    bool told; /* the informer has told something since the write began */
 
     int n_stopping;
     void (*stopped)(void *token);
@@ -114,8 +116,8 @@ static void on_written(void *ctx, const struct ek_obj *obj, const struct ek_err 
                              "Cannot write the webhook's certificates", EK_S("secret", certs->key));
     if (obj)
         set_current(certs, obj);
-    /* After a conflict, or when it exists already, the informer tells what there is. */
-    look_in(certs, obj ? 1 : RETRY_MS);
+    /* After a conflict, or when it exists already, the informer tells what there is, or has. */
+    look_in(certs, obj || certs->told ? 1 : RETRY_MS);
 }
 
 static void write_secret(struct ek_webhook_certs *certs, const struct ek_cert_secret *secret)
@@ -124,6 +126,7 @@ static void write_secret(struct ek_webhook_certs *certs, const struct ek_cert_se
     yyjson_mut_val *content = ek_cert_secret_content(secret, doc);
     struct ek_apply_target target = {.resource = &certs->resource, .name = certs->secret};
 
+    certs->told = false;
     if (certs->current) {
         target.uid = ek_obj_uid(certs->current);
         target.resource_version = ek_obj_resource_version(certs->current);
@@ -137,10 +140,17 @@ static void write_secret(struct ek_webhook_certs *certs, const struct ek_cert_se
 static void carry_out(struct ek_webhook_certs *certs, struct ek_cert_secret *secret,
                       const struct ek_cert_plan *plan, int64_t now_ms)
 {
+    static const struct ek_cert_secret empty = {0};
     struct ek_err err;
 
     if (!certs->config.may_write(certs->config.ctx))
         return;
+    /* What a creation sets no apply could take out again, so it sets nothing; and who was not the
+     * first to create it makes no keys. */
+    if (!certs->current) {
+        write_secret(certs, &empty);
+        return;
+    }
     if (ek_cert_secret_change(secret, plan->intent, (const char *const *)certs->names,
                               certs->config.n_names, now_ms, &err)) {
         ek_log_error_limited(certs->config.log, &err, 3, 60000,
@@ -154,22 +164,57 @@ static void carry_out(struct ek_webhook_certs *certs, struct ek_cert_secret *sec
     write_secret(certs, secret);
 }
 
+static struct ek_cert_plan plan_for(const struct ek_webhook_certs *certs,
+                                    const struct ek_cert_secret *secret, int64_t now_ms,
+                                    bool restore)
+{
+    struct ek_cert_facts facts;
+
+    ek_cert_secret_facts(secret, (const char *const *)certs->names, certs->config.n_names, &facts);
+    return (restore ? ek_cert_plan_restore : ek_cert_plan_make)(&facts, now_ms,
+                                                                certs->published.since_ms);
+}
+
+/* What to go by: the Secret; or the last one that was of use, when nothing can be made of this one.
+ * API servers trust no more than they were told before. */
+static struct ek_cert_plan choose(struct ek_webhook_certs *certs, int64_t now_ms,
+                                  struct ek_cert_secret *ret_secret)
+{
+    EK_AUTO(ek_cert_secret) kept = {0};
+
+    ek_cert_secret_read(certs->current, ret_secret);
+    struct ek_cert_plan plan = plan_for(certs, ret_secret, now_ms, false);
+    if (plan.intent != EK_CERT_MAKE_ALL) {
+        struct ek_obj *old = certs->good;
+        certs->good = ek_obj_ref(certs->current);
+        ek_obj_unref(old);
+        return plan;
+    }
+    if (!certs->good)
+        return plan;
+    ek_cert_secret_read(certs->good, &kept);
+    struct ek_cert_plan restored = plan_for(certs, &kept, now_ms, true);
+    if (restored.intent == EK_CERT_MAKE_ALL)
+        return plan;
+    struct ek_cert_secret useless = *ret_secret;
+    *ret_secret = kept;
+    kept = useless;
+    return restored;
+}
+
 /* Serves what there is, and does what is due. */
 static void look(struct ek_webhook_certs *certs)
 {
     EK_AUTO(ek_cert_secret) secret = {0};
     struct ek_informer_status status;
-    struct ek_cert_facts facts;
     int64_t now_ms = certs->config.now_ms();
 
     ek_informer_status(certs->informer, &status);
     if (!status.synced || certs->write || certs->stopping)
         return;
-    ek_cert_secret_read(certs->current, &secret);
+    struct ek_cert_plan plan = choose(certs, now_ms, &secret);
     serve(certs, &secret.leaf);
     set_bundle(certs, ek_cert_secret_bundle(&secret));
-    ek_cert_secret_facts(&secret, (const char *const *)certs->names, certs->config.n_names, &facts);
-    struct ek_cert_plan plan = ek_cert_plan_make(&facts, now_ms, certs->published.since_ms);
     look_in(certs, plan.look_at_ms - now_ms);
     if (plan.intent != EK_CERT_NOTHING)
         carry_out(certs, &secret, &plan, now_ms);
@@ -187,6 +232,7 @@ static void on_secret(void *ctx, enum ek_store_change change, const struct ek_ob
         set_current(certs, NULL);
     else
         set_current(certs, obj);
+    certs->told = true;
     look_in(certs, 1);
 }
 
@@ -382,6 +428,7 @@ void ek_webhook_certs_free(struct ek_webhook_certs *certs)
         return;
     ek_informer_free(certs->informer);
     ek_obj_unref(certs->current);
+    ek_obj_unref(certs->good);
     for (size_t i = 0; i < certs->config.n_names && certs->names[i]; i++)
         ek_free(certs->names[i]);
     ek_free(certs->cert_path);

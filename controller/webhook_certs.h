@@ -4,7 +4,8 @@
  *
  *   files    a mounted folder with tls.crt, tls.key and, for the bundle, ca.crt: cert-manager
  *   Secret   our own authority and leaf (controller/webhook_cert_plan.h); the leader writes the
- *            Secret, every replica watches it and serves what it holds
+ *            Secret, every replica watches it and serves what it holds. When it is deleted or
+ *            spoilt, what it held is served on and written again
  *
  * It keeps a TLS identity true to the source and tells which authorities clients are to trust.
  * Those who write that into webhook configurations, the publishers, tell back when they have: an

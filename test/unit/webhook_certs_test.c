@@ -165,6 +165,48 @@ START_TEST(plans)
 }
 END_TEST
 
+/* What was there when the Secret got lost. */
+START_TEST(restores)
+{
+    static const struct {
+        const char *name;
+        struct ek_cert_facts facts;
+        int64_t published_ms;
+        enum ek_cert_intent want;
+    } rows[] = {
+        {"all was well", {CA, LEAF}, NOW, EK_CERT_ADD_CA},
+        {"the next authority was being published",
+         {CA, LEAF, .next_ca = FROM_TO(DAY, 3649 * DAY)},
+         EK_TIME_UNSET,
+         EK_CERT_RESTORE},
+        {"its time had come",
+         {CA, LEAF, .next_ca = FROM_TO(DAY, 3649 * DAY)},
+         NOW - EK_CERT_OVERLAP_MS,
+         EK_CERT_SWITCH_CA},
+        {"the old one was leaving",
+         {CA, .leaf = FROM_TO(3600000, YEAR), .leaf_is_of_ca = true,
+          .old_ca = FROM_TO(2000 * DAY, DAY)},
+         NOW,
+         EK_CERT_RESTORE},
+        {"a leaf was due",
+         {CA, .leaf = FROM_TO(200 * DAY, 100 * DAY), .leaf_is_of_ca = true},
+         NOW,
+         EK_CERT_MAKE_LEAF},
+        {"it is too late",
+         {.ca = FROM_TO(4000 * DAY, -DAY), .leaf = FROM_TO(YEAR, -DAY), .leaf_is_of_ca = true},
+         NOW,
+         EK_CERT_MAKE_ALL},
+        {"there was nothing", {.leaf_is_of_ca = false}, EK_TIME_UNSET, EK_CERT_MAKE_ALL},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        struct ek_cert_plan plan = ek_cert_plan_restore(&rows[i].facts, NOW, rows[i].published_ms);
+        ck_assert_msg(plan.intent == rows[i].want && *plan.why, "%s: %s (%s)", rows[i].name,
+                      ek_cert_intent_name(plan.intent), plan.why);
+    }
+}
+END_TEST
+
 /* ---- Certificates ---- */
 
 static X509 *parse(const char *pem)
@@ -450,6 +492,7 @@ int main(void)
 
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, plans);
+    tcase_add_test(tcase, restores);
     tcase_add_test(tcase, makes);
     tcase_add_test(tcase, refuses);
     tcase_add_test(tcase, late_leaf);
