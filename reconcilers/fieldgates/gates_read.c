@@ -29,6 +29,8 @@ static const char *shown(struct reading *r, yyjson_val *v)
 
     if (yyjson_is_bool(v))
         return yyjson_get_bool(v) ? "true" : "false";
+    if (yyjson_is_int(v))
+        return ek_arena_printf(r->arena, "%lld", (long long)yyjson_get_sint(v));
     if (!yyjson_is_str(v))
         return ek_arena_printf(r->arena, "\"%s\"", yyjson_get_type_desc(v));
     struct ek_str s = {yyjson_get_str(v), yyjson_get_len(v)};
