@@ -67,6 +67,7 @@ struct ek_webhook {
     unsigned n_threads;
     struct ek_webhook_asker *asker;
     struct ek_webhook_metrics metrics;
+    struct ek_webhook_observer observer;
     struct ek_webhook_endpoint endpoints[EK_WEBHOOK_ENDPOINTS_MAX];
     size_t n_endpoints;
     uv_async_t ended; /* on the control loop: a thread's server is closed, or the thread ended */

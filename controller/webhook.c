@@ -327,6 +327,11 @@ struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config)
     return webhook;
 }
 
+void ek_webhook_set_observer(struct ek_webhook *webhook, const struct ek_webhook_observer *observer)
+{
+    webhook->observer = *observer;
+}
+
 void ek_webhook_add_handler(struct ek_webhook *webhook, const struct ek_webhook_handler *handler)
 {
     if (webhook->state != EK_WEBHOOK_NEW || webhook->n_endpoints == EK_WEBHOOK_ENDPOINTS_MAX)

@@ -59,11 +59,14 @@ struct ek_webhook_config {
     struct ek_metrics *metrics;       /* may be NULL */
     struct ek_standard_metrics *standard; /* registered in metrics; NULL with it */
     struct ek_log *log;                   /* may be NULL */
-    /* Told of each request that the engine finished, on a serving thread, many at once; everything
-     * is borrowed. May be NULL. */
+};
+
+/* Told what requests came to, on serving threads, many at once; everything is borrowed. */
+struct ek_webhook_observer {
+    /* A request that the engine finished. */
     void (*judged)(void *ctx, const struct ek_admission_request *request,
                    const struct ek_mutation_outcome *outcome);
-    /* Told of each request whose safety was checked; likewise. */
+    /* One whose safety was checked. */
     void (*checked)(void *ctx, const struct ek_admission_request *request,
                     const struct ek_safety_outcome *outcome);
     void *ctx;
@@ -89,6 +92,10 @@ struct ek_webhook_handler {
 };
 
 struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config);
+
+/* Sets the observer, which is copied; before the start. */
+void ek_webhook_set_observer(struct ek_webhook *webhook,
+                             const struct ek_webhook_observer *observer);
 
 /* Adds a handler, which is copied; before the start. There are at most EK_WEBHOOK_HANDLERS_MAX, of
  * different paths. */

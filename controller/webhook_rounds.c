@@ -37,11 +37,11 @@ static void finish(struct job *job)
 
 static void answer_outcome(struct job *job, const struct ek_mutation_outcome *outcome)
 {
-    const struct ek_webhook_config *config = &job->exchange.thread->webhook->config;
+    const struct ek_webhook_observer *observer = &job->exchange.thread->webhook->observer;
 
     ek_webhook_metrics_checks(&job->exchange.thread->webhook->metrics, outcome);
-    if (config->judged)
-        config->judged(config->ctx, &job->exchange.review.request, outcome);
+    if (observer->judged)
+        observer->judged(observer->ctx, &job->exchange.review.request, outcome);
     ek_webhook_answer__(
         &job->exchange,
         &(struct ek_admission_response){
@@ -56,11 +56,11 @@ static void answer_outcome(struct job *job, const struct ek_mutation_outcome *ou
 
 static void answer_checked(struct job *job, const struct ek_safety_outcome *outcome)
 {
-    const struct ek_webhook_config *config = &job->exchange.thread->webhook->config;
+    const struct ek_webhook_observer *observer = &job->exchange.thread->webhook->observer;
 
     ek_webhook_metrics_denials(&job->exchange.thread->webhook->metrics, outcome);
-    if (config->checked)
-        config->checked(config->ctx, &job->exchange.review.request, outcome);
+    if (observer->checked)
+        observer->checked(observer->ctx, &job->exchange.review.request, outcome);
     ek_webhook_answer__(&job->exchange,
                         &(struct ek_admission_response){.uid = job->exchange.review.request.uid,
                                                         .allowed = outcome->allowed,

@@ -116,6 +116,23 @@ static int find_restless(const struct call *call, const struct ek_policy **ret_p
     return 0;
 }
 
+/* The steps, those of policy with what came of them. */
+static const struct ek_step *denied_steps(const struct call *call, const struct ek_policy *policy,
+                                          const char *message,
+                                          const struct ek_mutation_outcome *outcome)
+{
+    struct ek_step *steps = ek_arena_alloc(call->arena, (outcome->n_steps + 1) * sizeof *steps);
+
+    for (size_t i = 0; i < outcome->n_steps; i++) {
+        steps[i] = outcome->steps[i];
+        if (steps[i].bound->policy == policy && steps[i].result == EK_STEP_APPLIED) {
+            steps[i].result = EK_STEP_DENIED;
+            steps[i].message = message;
+        }
+    }
+    return steps;
+}
+
 static void deny(const struct call *call, const struct ek_policy *policy,
                  struct ek_mutation_outcome *ret)
 {
@@ -135,6 +152,7 @@ static void deny(const struct call *call, const struct ek_policy *policy,
     ret->message = causes[0];
     ret->causes = causes;
     ret->n_causes = 1;
+    ret->steps = denied_steps(call, policy, causes[0], ret);
 }
 
 /* One round: runs what is left of the set; *ret_again when a policy was taken out of it. */
