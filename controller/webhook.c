@@ -322,6 +322,7 @@ struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config)
         webhook->config.threads = EK_WEBHOOK_THREADS_MAX;
     pthread_mutex_init(&webhook->lock, NULL);
     ek_webhook_metrics_start(&webhook->metrics, config->metrics);
+    ek_webhook_metrics_certificate(&webhook->metrics, config->metrics, config->identity);
     add_endpoint(webhook, "/mutate", ek_webhook_mutate__, NULL);
     add_endpoint(webhook, "/validate", ek_webhook_validate__, NULL);
     return webhook;

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "api/time.h"
+
 /* Policies, times bindings, times outcomes that were seen. */
 #define SERIES_MAX 5000
 
@@ -37,6 +39,30 @@ void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook, struct ek_metr
                      .type = EK_METRIC_COUNTER,
                      .labels = {"policy", "policy_binding"},
                      .max_series = SERIES_MAX});
+}
+
+static void collect_certificate(void *ctx)
+{
+    struct ek_webhook_metrics *webhook = ctx;
+    int64_t not_after_ms = ek_tls_identity_not_after(webhook->identity);
+
+    if (not_after_ms != EK_TIME_UNSET)
+        ek_metric_set(ek_metric_with(webhook->expiry, NULL), (double)not_after_ms / 1000);
+}
+
+void ek_webhook_metrics_certificate(struct ek_webhook_metrics *webhook, struct ek_metrics *metrics,
+                                    struct ek_tls_identity *identity)
+{
+    if (!metrics || !identity)
+        return;
+    webhook->identity = identity;
+    webhook->expiry = ek_metrics_register(
+        metrics,
+        &(struct ek_metric_desc){.name = "evenkeel_webhook_certificate_expiry_timestamp_seconds",
+                                 .help = "When the webhook's serving certificate expires, in "
+                                         "seconds since the epoch.",
+                                 .type = EK_METRIC_GAUGE});
+    ek_metrics_add_collector(metrics, collect_certificate, webhook);
 }
 
 /* One label value for all sub-paths: whoever calls chooses them. */

@@ -6,6 +6,7 @@
  *   controller_runtime_webhook_{latency_seconds,requests_total,requests_in_flight}{webhook="<path>"}
  *   evenkeel_mutating_admission_policy_check_{total,duration_seconds}{policy,policy_binding,error_type}
  *   evenkeel_mutating_admission_policy_safety_denials_total{policy,policy_binding}
+ *   evenkeel_webhook_certificate_expiry_timestamp_seconds
  *
  * Threading: any thread.
  */
@@ -13,11 +14,13 @@
 #define CONTROLLER_WEBHOOK_METRICS_H
 
 #include "controller/standard_metrics.h"
+#include "controller/tls.h"
 #include "reconcilers/mutation/safety.h"
 
 /* The policies. */
 struct ek_webhook_metrics {
-    struct ek_metric_family *checks, *check_time, *denials;
+    struct ek_metric_family *checks, *check_time, *denials, *expiry;
+    struct ek_tls_identity *identity;
 };
 
 /* The requests under one path and what is below it. */
@@ -29,6 +32,11 @@ struct ek_webhook_path_metrics {
 
 /* Registers what is ours. metrics NULL: nothing is counted. */
 void ek_webhook_metrics_start(struct ek_webhook_metrics *webhook, struct ek_metrics *metrics);
+
+/* Tells when what identity serves ends, whenever somebody asks; webhook must stay where it is as
+ * long as metrics are written. metrics or identity NULL: nothing is told. */
+void ek_webhook_metrics_certificate(struct ek_webhook_metrics *webhook, struct ek_metrics *metrics,
+                                    struct ek_tls_identity *identity);
 
 /* Makes the series of a path, which is borrowed. standard NULL: nothing is counted. */
 void ek_webhook_path_metrics_start(struct ek_webhook_path_metrics *metrics,

@@ -27,6 +27,18 @@ static char *review_in(const char *target, const char *namespace)
     return webhook_ask(&fixture, target, namespace);
 }
 
+/* The value of a series, -1 when there is none. */
+static double metric(const char *series)
+{
+    EK_AUTO(ek_buf) text;
+    EK_AUTOFREE char *line = ek_xasprintf("\n%s ", series);
+
+    ek_buf_init(&text, (size_t)1 << 20);
+    ck_assert_int_eq(ek_metrics_write(fixture.metrics, EK_METRICS_TEXT, &text), 0);
+    const char *at = strstr(ek_buf_str(&text), line);
+    return at ? strtod(at + strlen(line), NULL) : -1;
+}
+
 /* ---- Answers ---- */
 
 START_TEST(patches_and_denials)
@@ -336,6 +348,8 @@ START_TEST(readiness)
     webhook_fixture_start(&fixture, 1, true, 0);
     ck_assert_int_eq(ek_webhook_check_ready(fixture.webhook, &err), EK_E_TIMEOUT);
     ck_assert_str_eq(err.message, "the webhook knows no policies yet");
+    ck_assert_double_eq(metric("evenkeel_webhook_certificate_expiry_timestamp_seconds"),
+                        (double)ek_tls_identity_not_after(fixture.identity) / 1000);
     webhook_fixture_publish(&fixture, webhook_snapshot(0, NULL));
     ck_assert_int_eq(ek_webhook_check_ready(fixture.webhook, &err), 0);
     webhook_fixture_stop(&fixture);
