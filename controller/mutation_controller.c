@@ -30,6 +30,7 @@ struct ek_mutation_controller {
     struct ek_mutation_controller_config config;
     struct ek_mutation_watch *watch;
     struct ek_runner *runner;
+    struct ek_mutation_reporter *reporter; /* NULL without a webhook */
     struct ek_mutation_state state;
     struct ek_mutation_lists lists;
     struct ek_plugin_census census;
@@ -79,6 +80,8 @@ static void build(struct ek_mutation_controller *c, struct ek_reconcile *run)
     c->next_build_ms = uv_now(c->config.loop) + PACE_MS;
     ek_mutation_state_update(&c->state, c->watch, &c->census, c->config.webhook != NULL);
     ek_mutation_state_follow(&c->state, c->watch);
+    if (c->reporter)
+        ek_mutation_reporter_sync(c->reporter);
     if (!may_publish(c)) {
         ek_reconcile_done(run, (struct ek_outcome){.requeue_after_ms = PACE_MS}, NULL);
         return;
@@ -138,7 +141,7 @@ static void write_next_status(struct ek_mutation_controller *c)
 
 static void write_statuses(struct ek_mutation_controller *c)
 {
-    ek_status_writes_plan(&c->state, c->watch, c->config.now_ms(), &c->writes);
+    ek_status_writes_plan(&c->state, c->watch, c->reporter, c->config.now_ms(), &c->writes);
     write_next_status(c);
 }
 
@@ -289,6 +292,25 @@ void ek_mutation_controller_observe(struct ek_mutation_controller *controller,
 
 /* ---- Life ---- */
 
+static void on_observed(void *ctx)
+{
+    struct ek_mutation_controller *c = ctx;
+    if (c->runner)
+        ek_runner_add(c->runner, WRITE, 0);
+}
+
+static struct ek_mutation_reporter *make_reporter(struct ek_mutation_controller *c)
+{
+    return ek_mutation_reporter_new(
+        &(struct ek_mutation_reporter_config){.loop = c->config.loop,
+                                              .webhook = c->config.webhook,
+                                              .state = &c->state,
+                                              .recorder = c->config.recorder,
+                                              .now_ms = c->config.now_ms,
+                                              .changed = on_observed,
+                                              .ctx = c});
+}
+
 struct ek_mutation_controller *
 ek_mutation_controller_new(const struct ek_mutation_controller_config *config)
 {
@@ -298,6 +320,8 @@ ek_mutation_controller_new(const struct ek_mutation_controller_config *config)
     for (int i = 0; config->certs && i < EK_REGISTRATION_KINDS; i++)
         ek_webhook_certs_expect(config->certs, ek_registration_places[i].publisher);
     c->watch = ek_mutation_watch_new(config->loop, config->client, on_change, c);
+    if (config->webhook)
+        c->reporter = make_reporter(c);
     struct ek_runner_config runner = {
         .name = "mutatingadmissionpolicy",
         .workers = 2,
@@ -381,11 +405,13 @@ void ek_mutation_controller_close(struct ek_mutation_controller *controller,
         return;
     c->on_closed = on_closed;
     c->closed_ctx = ctx;
-    c->n_closing = 2;
+    c->n_closing = c->reporter ? 3 : 2;
     ek_apply_cancel(c->apply);
     ek_status_writes_done(&c->writes);
     struct ek_runner *runner = c->runner;
     c->runner = NULL;
+    if (c->reporter)
+        ek_mutation_reporter_close(c->reporter, on_part_closed, c);
     ek_mutation_watch_close(c->watch, on_part_closed, c);
     ek_runner_close(runner, on_part_closed, c);
 }

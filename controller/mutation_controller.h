@@ -31,7 +31,8 @@ struct ek_mutation_controller;
 struct ek_mutation_controller_config {
     uv_loop_t *loop;
     struct ek_client *client;
-    struct ek_webhook *webhook;             /* NULL: requests do not reach us, nothing is applied */
+    struct ek_webhook *webhook;             /* not started yet; NULL: requests do not reach us,
+                                               nothing is applied */
     struct ek_webhook_certs *certs;         /* whose bundle is registered; NULL: none is */
     bool needs_bundle;                      /* nothing is registered before certs has one */
     struct ek_registration_options options; /* strings are borrowed; the bundle is certs' */
@@ -40,7 +41,7 @@ struct ek_mutation_controller_config {
     bool (*may_write)(void *ctx);           /* asked before each write */
     struct ek_runner_observer observer;     /* for the standard metrics */
     const struct ek_queue_config *queue;    /* of the runner */
-    int64_t (*now_ms)(void);                /* wall clock, ms since the epoch */
+    int64_t (*now_ms)(void);                /* wall clock, ms since the epoch; any thread */
     void *ctx;                              /* of may_write */
 };
 

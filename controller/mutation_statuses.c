@@ -25,6 +25,7 @@ static const char *params_error(const struct ek_mutation_watch *watch,
 
 static yyjson_mut_val *make_status(const struct ek_mutation_state *state,
                                    const struct ek_mutation_watch *watch,
+                                   struct ek_mutation_reporter *reporter,
                                    struct ek_policy_entry *entry, yyjson_val *old, int64_t now_ms,
                                    struct ek_arena *arena, yyjson_mut_doc *doc)
 {
@@ -42,6 +43,7 @@ static yyjson_mut_val *make_status(const struct ek_mutation_state *state,
         .shadows_native = entry->shares_name && !entry->policy->native,
     };
     ek_mutation_types_check(watch, &entry->types, &facts);
+    ek_mutation_reporter_tell(reporter, arena, &facts);
     return ek_policy_status(&facts, old, now_ms, arena, doc);
 }
 
@@ -93,13 +95,13 @@ static bool same_text(const char *a, const char *b)
 }
 
 static void add_status(struct ek_status_writes *writes, const struct ek_mutation_state *state,
-                       const struct ek_mutation_watch *watch, struct ek_policy_entry *entry,
-                       const struct ek_obj *live, int64_t now_ms)
+                       const struct ek_mutation_watch *watch, struct ek_mutation_reporter *reporter,
+                       struct ek_policy_entry *entry, const struct ek_obj *live, int64_t now_ms)
 {
     struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
     yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_val *old = live ? yyjson_obj_get(ek_obj_root(live), "status") : NULL;
-    yyjson_mut_val *status = make_status(state, watch, entry, old, now_ms, arena, doc);
+    yyjson_mut_val *status = make_status(state, watch, reporter, entry, old, now_ms, arena, doc);
     struct ek_obj *wanted = ek_obj_from_mut(status);
 
     if (wanted && !(old && ek_json_equal(ek_obj_root(wanted), old))) {
@@ -114,7 +116,8 @@ static void add_status(struct ek_status_writes *writes, const struct ek_mutation
 }
 
 void ek_status_writes_plan(struct ek_mutation_state *state, const struct ek_mutation_watch *watch,
-                           int64_t now_ms, struct ek_status_writes *ret_writes)
+                           struct ek_mutation_reporter *reporter, int64_t now_ms,
+                           struct ek_status_writes *ret_writes)
 {
     const struct ek_store *store = ek_mutation_watch_store(watch, EK_MUTATION_STATUSES);
 
@@ -126,7 +129,7 @@ void ek_status_writes_plan(struct ek_mutation_state *state, const struct ek_muta
             continue;
         if (!live)
             add_creation(ret_writes, entry);
-        add_status(ret_writes, state, watch, entry, live, now_ms);
+        add_status(ret_writes, state, watch, reporter, entry, live, now_ms);
     }
 }
 

@@ -8,6 +8,7 @@
 #define CONTROLLER_MUTATION_STATUSES_H
 
 #include "controller/events.h"
+#include "controller/mutation_reporter.h"
 #include "controller/mutation_state.h"
 
 struct ek_status_write {
@@ -25,9 +26,10 @@ struct ek_status_writes {
 };
 
 /* Lists what is to be written now; release with ek_status_writes_done. Policies whose types were
- * not checked yet, or against other schemas, are checked. */
+ * not checked yet, or against other schemas, are checked. reporter may be NULL. */
 void ek_status_writes_plan(struct ek_mutation_state *state, const struct ek_mutation_watch *watch,
-                           int64_t now_ms, struct ek_status_writes *ret_writes);
+                           struct ek_mutation_reporter *reporter, int64_t now_ms,
+                           struct ek_status_writes *ret_writes);
 void ek_status_writes_done(struct ek_status_writes *writes);
 
 /* The next write, borrowed; NULL after the last. */
