@@ -84,7 +84,7 @@ int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, bool exten
     if (envs->mutation)
         return 0;
     ek_policy_envs_done(envs);
-    return EK_E_INVAL;
+    return err->code ? err->code : EK_E_NOMEM;
 }
 
 void ek_policy_envs_done(struct ek_policy_envs *envs)

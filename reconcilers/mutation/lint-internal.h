@@ -12,6 +12,7 @@ struct ek_linter {
     size_t n;
     const struct ek_lint_policy *at; /* the policy at work */
     struct ek_type_findings *types;  /* one per policy */
+    bool failed;                     /* for want of memory something was not looked at */
 };
 
 /* Adds a finding about the policy at work; e may be NULL, position UINT32_MAX. */

@@ -39,6 +39,7 @@ static struct ek_lint_finding *room(struct ek_linter *l)
 {
     if (!l->list)
         l->list = ek_arena_try(l->arena, EK_LINT_FINDINGS_MAX * sizeof *l->list);
+    l->failed = l->failed || !l->list;
     return l->list && l->n < EK_LINT_FINDINGS_MAX ? &l->list[l->n++] : NULL;
 }
 
@@ -156,6 +157,15 @@ static void lint_problems(struct ek_linter *l)
     }
 }
 
+static bool compiles_at(const struct ek_linter *l, int minor)
+{
+    const struct ek_policy *policy = ek_policy_new(l->at->object, minor);
+    bool fits = policy->n_problems == 0;
+
+    ek_policy_unref(policy);
+    return fits;
+}
+
 /* The oldest version on which all compiles as new; told where it is not the oldest there is. A
  * server takes new expressions that the version before it can run. */
 static void lint_version(struct ek_linter *l)
@@ -164,9 +174,8 @@ static void lint_version(struct ek_linter *l)
     bool fits = true;
 
     while (fits && minor >= EK_CEL_COMPAT_MIN) {
-        const struct ek_policy *older = ek_policy_new(l->at->object, minor);
-        fits = older->n_problems == 0;
-        ek_policy_unref(older);
+        /* Twice, because a want of memory looks the same and passes. */
+        fits = compiles_at(l, minor) || compiles_at(l, minor);
         minor -= fits;
     }
     needs = minor + 2;
@@ -345,5 +354,5 @@ int ek_lint(const struct ek_lint_input *input, struct ek_arena *arena, struct ek
     ret->n = l.n;
     for (size_t i = 0; i < l.n; i++)
         ret->n_severity[l.list[i].severity]++;
-    return rc ? rc : ek_arena_exhausted(arena) ? EK_E_LIMIT : 0;
+    return rc ? rc : l.failed || ek_arena_exhausted(arena) ? EK_E_LIMIT : 0;
 }

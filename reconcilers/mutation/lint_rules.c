@@ -53,6 +53,7 @@ static yyjson_doc *make_request(const struct ek_gvk *kind, const char *operation
 /* How often a condition is true, false, and neither. */
 struct tally {
     size_t yes, no, other;
+    bool failed; /* for want of memory */
 };
 
 static void try_one(const struct ek_cel_program *program, const struct ek_gvk *kind,
@@ -68,6 +69,8 @@ static void try_one(const struct ek_cel_program *program, const struct ek_gvk *k
         vars[i] = ek_cel_null();
     vars[EK_SLOT_REQUEST] = ek_cel_from_json(yyjson_doc_get_root(request));
     bool ok = ek_cel_eval(program, vars, arena, &limits, &result);
+    tally->failed =
+        tally->failed || !request || (!ok && result.value.fault->kind == EK_CEL_E_MEMORY);
     if (!ok || result.value.kind != EK_CEL_BOOL)
         tally->other++;
     else if (result.value.b)
@@ -117,6 +120,7 @@ void ek_lint_conditions(struct ek_linter *l)
         if (!e->program || !is_decided(e->program))
             continue;
         try_all(l, e->program, &tally);
+        l->failed = l->failed || tally.failed;
         if (tally.no && !tally.yes && !tally.other)
             ek_lint_add(l, EK_LINT_WARNING, "never-true", e->field, e, 0,
                         "this is false for all that the policy matches: it never runs");

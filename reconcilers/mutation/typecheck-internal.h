@@ -39,7 +39,16 @@ struct ek_type_collector {
     size_t n, cap;
     struct ek_type_write *writes;
     size_t n_writes, cap_writes;
+    bool failed; /* the arena is used up, or there is no memory: what was found is not all */
 };
+
+/* A text in the arena, by printf rules; "" at its end, which fails the whole check. Not
+ * ek_arena_printf: what expressions make it grow by is theirs to choose. */
+const char *ek_type_text_of(struct ek_type_collector *to, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Room for size octets, not zeroed; NULL likewise. */
+void *ek_type_room(struct ek_type_collector *to, size_t size);
 
 struct ek_typewalk {
     struct ek_type_collector *to;

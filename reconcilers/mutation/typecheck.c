@@ -11,17 +11,43 @@
 #include "reconcilers/mutation/compile.h"
 #include "reconcilers/mutation/typecheck-internal.h"
 
-#define WRITES_MAX  1000u
-#define PARSE_LIMIT ((size_t)32 << 20) /* of one expression's tree */
+#define WRITES_MAX 1000u
+/* Groups, versions and kinds have at most 253, 63 and 63 characters. */
+#define KINDS_TEXT_MAX ((size_t)EK_TYPECHECK_KINDS_MAX * 400)
+#define PARSE_LIMIT    ((size_t)32 << 20) /* of one expression's tree */
 
 /* ---- Collecting ---- */
 
-static bool grow(struct ek_arena *arena, void **array, size_t n, size_t *cap, size_t size)
+void *ek_type_room(struct ek_type_collector *to, size_t size)
+{
+    void *p = to->failed ? NULL : ek_arena_try(to->arena, size);
+
+    to->failed = !p;
+    return p;
+}
+
+const char *ek_type_text_of(struct ek_type_collector *to, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    char *text = ek_type_room(to, (size_t)(n < 0 ? 0 : n) + 1);
+    if (!text)
+        return "";
+    va_start(args, fmt);
+    vsnprintf(text, (size_t)(n < 0 ? 0 : n) + 1, fmt, args);
+    va_end(args);
+    return text;
+}
+
+static bool grow(struct ek_type_collector *to, void **array, size_t n, size_t *cap, size_t size)
 {
     if (n < *cap)
         return true;
     size_t more = *cap ? *cap * 2 : 16;
-    void *bigger = ek_arena_try(arena, more * size);
+    void *bigger = ek_type_room(to, more * size);
     if (!bigger)
         return false;
     if (n)
@@ -51,18 +77,18 @@ void ek_type_report(struct ek_typewalk *w, enum ek_type_problem problem, uint32_
     }
     size_t cap = to->cap;
     if (to->n >= EK_TYPECHECK_FINDINGS_MAX ||
-        !grow(to->arena, (void **)&to->kinds, to->n, &cap, sizeof *to->kinds) ||
-        !grow(to->arena, (void **)&to->list, to->n, &to->cap, sizeof *to->list))
+        !grow(to, (void **)&to->kinds, to->n, &cap, sizeof *to->kinds) ||
+        !grow(to, (void **)&to->list, to->n, &to->cap, sizeof *to->list))
         return;
     to->kinds[to->n] = (uint64_t)1 << w->kind;
     to->list[to->n++] = (struct ek_type_finding){.field = w->field,
                                                  .position = position,
-                                                 .message = ek_arena_strdup(to->arena, text),
+                                                 .message = ek_type_text_of(to, "%s", text),
                                                  .problem = problem};
 }
 
 /* A constant as JSON; NULL for what is none. */
-static const char *constant(struct ek_arena *arena, const struct ek_cel_node *node)
+static const char *constant(struct ek_type_collector *to, const struct ek_cel_node *node)
 {
     char quoted[EK_QUOTE_SIZE];
 
@@ -70,11 +96,11 @@ static const char *constant(struct ek_arena *arena, const struct ek_cel_node *no
         return NULL;
     switch (node->literal.kind) {
     case EK_CEL_STRING:
-        return ek_arena_strdup(arena, ek_quote_short(ek_type_text(node), quoted));
+        return ek_type_text_of(to, "%s", ek_quote_short(ek_type_text(node), quoted));
     case EK_CEL_BOOL:
         return node->literal.b ? "true" : "false";
     case EK_CEL_INT:
-        return ek_arena_printf(arena, "%lld", (long long)node->literal.i);
+        return ek_type_text_of(to, "%lld", (long long)node->literal.i);
     case EK_CEL_NULL:
         return "null";
     default:
@@ -92,12 +118,12 @@ void ek_type_write(struct ek_typewalk *w, const char *path, uint32_t position,
             !strcmp(to->writes[i].path, path))
             return;
     if (to->n_writes >= WRITES_MAX ||
-        !grow(to->arena, (void **)&to->writes, to->n_writes, &to->cap_writes, sizeof *to->writes))
+        !grow(to, (void **)&to->writes, to->n_writes, &to->cap_writes, sizeof *to->writes))
         return;
     to->writes[to->n_writes++] = (struct ek_type_write){.mutation = w->mutation,
                                                         .path = path,
                                                         .position = position,
-                                                        .value = constant(to->arena, value),
+                                                        .value = constant(to, value),
                                                         .removes = removes};
 }
 
@@ -108,7 +134,7 @@ static const struct ek_cel_macro *find_macro(void *arg, const char *name, bool m
     return ek_cel_env_macro(arg, name, member, n);
 }
 
-/* Parses an expression that compiles; false when that fails all the same (memory). */
+/* Parses an expression that has compiled; false when that fails all the same (memory). */
 static bool parse(struct ek_cel_env *env, const struct ek_expression *e, struct ek_arena *arena,
                   struct ek_cel_ast *ret)
 {
@@ -118,7 +144,7 @@ static bool parse(struct ek_cel_env *env, const struct ek_expression *e, struct 
                                                  .backticks = true};
     EK_AUTO(ek_cel_issues) issues = {0};
 
-    return e->program && ek_cel_parse(e->text, strlen(e->text), &options, arena, ret, &issues) == 0;
+    return ek_cel_parse(e->text, strlen(e->text), &options, arena, ret, &issues) == 0;
 }
 
 static struct ek_shape shape_of(const struct ek_typecheck_kind *kind)
@@ -145,7 +171,9 @@ static struct ek_shape check(struct ek_typewalk *w, struct ek_cel_env *env,
     w->field = e->field;
     w->steps = 0;
     w->scope = NULL;
-    if (parse(env, e, arena, &ast)) {
+    if (e->program && !parse(env, e, arena, &ast)) {
+        w->to->failed = true;
+    } else if (e->program) {
         w->ast = &ast;
         if (target)
             ek_type_expect(w, ast.root, target);
@@ -187,10 +215,10 @@ static void check_kind(struct ek_typewalk *w, struct ek_cel_env *env)
 
 /* ---- All kinds ---- */
 
-static const char *kind_text(struct ek_arena *arena, const struct ek_gvk *kind)
+static void put_kind(struct ek_buf *out, const struct ek_gvk *kind)
 {
-    return ek_arena_printf(arena, "%s%s%s %s", kind->group, *kind->group ? "/" : "", kind->version,
-                           kind->kind);
+    ek_buf_printf(out, "%s%s%s%s %s", out->len ? ", " : "", kind->group, *kind->group ? "/" : "",
+                  kind->version, kind->kind);
 }
 
 /* Fills in which kinds a finding holds for. Texts may differ from kind to kind, so that all
@@ -198,19 +226,22 @@ static const char *kind_text(struct ek_arena *arena, const struct ek_gvk *kind)
 static void name_kinds(struct ek_type_collector *to, const struct ek_typecheck_kind *kinds,
                        uint64_t checked)
 {
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, KINDS_TEXT_MAX);
     for (size_t i = 0; i < to->n; i++) {
         struct ek_type_finding *f = &to->list[i];
         uint64_t together = 0;
-        const char *text = "";
         for (size_t j = 0; j < to->n; j++)
             if (to->list[j].position == f->position && to->list[j].problem == f->problem &&
                 !strcmp(to->list[j].field, f->field))
                 together |= to->kinds[j];
         for (unsigned k = 0; k < 64; k++)
             if (to->kinds[i] >> k & 1u)
-                text = ek_arena_printf(to->arena, "%s%s%s", text, *text ? ", " : "",
-                                       kind_text(to->arena, &kinds[k].kind));
-        f->kinds = text;
+                put_kind(&text, &kinds[k].kind);
+        f->kinds = ek_type_text_of(to, "%s", ek_buf_str(&text));
+        to->failed = to->failed || text.failed;
+        ek_buf_reset(&text);
         f->all_kinds = together == checked;
     }
 }
@@ -287,14 +318,14 @@ int ek_typecheck_policy(const struct ek_policy *policy, const struct ek_typechec
 
     *ret = (struct ek_type_findings){0};
     n_kinds = n_kinds < EK_TYPECHECK_KINDS_MAX ? n_kinds : EK_TYPECHECK_KINDS_MAX;
-    w.variables = ek_arena_try(arena, (policy->n_variables + 1) * sizeof *w.variables);
+    w.variables = ek_type_room(&to, (policy->n_variables + 1) * sizeof *w.variables);
     int rc = w.variables ? ek_policy_envs_init(&envs, policy->has_params,
                                                policy->behaviour == EK_POLICY_EXTENDED, 0, &err)
                          : EK_E_LIMIT;
     if (rc)
         return rc;
     /* Without any kind there still are params, and paths that mutations write. */
-    for (size_t i = 0; i < n_kinds || (i == 0 && n_kinds == 0); i++) {
+    for (size_t i = 0; !to.failed && (i < n_kinds || (i == 0 && n_kinds == 0)); i++) {
         w.kind = (unsigned)i;
         w.object = shape_of(n_kinds ? &kinds[i] : &unknown);
         ret->n_kinds += w.object.kind == EK_SHAPE_TYPED;
@@ -310,5 +341,5 @@ int ek_typecheck_policy(const struct ek_policy *policy, const struct ek_typechec
     ret->n = to.n;
     ret->writes = to.writes;
     ret->n_writes = to.n_writes;
-    return ek_arena_exhausted(arena) ? EK_E_LIMIT : 0;
+    return to.failed ? EK_E_LIMIT : 0;
 }

@@ -5,7 +5,8 @@
 #include "api/quote.h"
 #include "reconcilers/mutation/typecheck-internal.h"
 
-#define STEPS_MAX 100000u
+#define NAME_SHOWN_MAX 256u /* characters; longer ones are cut in paths */
+#define STEPS_MAX      100000u
 
 static const struct ek_shape any = {.kind = EK_SHAPE_ANY};
 
@@ -52,10 +53,9 @@ const char *ek_type_join(struct ek_typewalk *w, const char *path, struct ek_str 
 {
     char quoted[EK_QUOTE_SIZE];
 
-    if (is_identifier(name))
-        return ek_arena_printf(w->to->arena, "%s%s%.*s", path, *path ? "." : "", (int)name.len,
-                               name.p);
-    return ek_arena_printf(w->to->arena, "%s[%s]", path, ek_quote_short(name, quoted));
+    if (is_identifier(name) && name.len <= NAME_SHOWN_MAX)
+        return ek_type_text_of(w->to, "%s%s%.*s", path, *path ? "." : "", (int)name.len, name.p);
+    return ek_type_text_of(w->to, "%s[%s]", path, ek_quote_short(name, quoted));
 }
 
 /* The schema's own words, which know what may have been meant; they do not know the path. */
@@ -120,7 +120,7 @@ struct ek_shape ek_type_item(struct ek_typewalk *w, const struct ek_shape *shape
 
 static struct ek_shape list_of(struct ek_typewalk *w, struct ek_shape item)
 {
-    struct ek_shape *copy = ek_arena_try(w->to->arena, sizeof *copy);
+    struct ek_shape *copy = ek_type_room(w->to, sizeof *copy);
 
     if (!copy)
         return any;
@@ -204,7 +204,7 @@ static struct ek_shape infer_index(struct ek_typewalk *w, const struct ek_cel_no
         return (struct ek_shape){.kind = EK_SHAPE_TYPED,
                                  .schema = operand.schema,
                                  .type = t->member,
-                                 .path = ek_arena_printf(w->to->arena, "%s[*]", operand.path)};
+                                 .path = ek_type_text_of(w->to, "%s[*]", operand.path)};
     return ek_type_item(w, &operand);
 }
 
@@ -379,7 +379,7 @@ static void infer_parts(struct ek_typewalk *w, const struct ek_cel_node *node)
 
 struct ek_shape ek_type_infer(struct ek_typewalk *w, const struct ek_cel_node *node)
 {
-    if (w->steps++ > STEPS_MAX)
+    if (w->to->failed || w->steps++ > STEPS_MAX)
         return any;
     switch (node->kind) {
     case EK_CEL_N_IDENT:

@@ -5,6 +5,9 @@
 #include "api/quote.h"
 #include "reconcilers/mutation/typecheck-internal.h"
 
+#define POINTER_MAX ((size_t)16 << 10) /* octets of a JSON pointer that are looked at */
+#define DEPTH_MAX   128u               /* members that it goes down */
+
 static struct ek_type_target child(struct ek_typewalk *w, const struct ek_type_target *target,
                                    const char *name, struct ek_shape shape)
 {
@@ -18,7 +21,7 @@ static struct ek_type_target child(struct ek_typewalk *w, const struct ek_type_t
     if (shape.kind != EK_SHAPE_TYPED)
         ret.shape.path = ek_type_join(w, target->shape.path, ek_str_from(name));
     if (target->name)
-        ret.name = ek_arena_printf(w->to->arena, "%s.%s", target->name, name);
+        ret.name = ek_type_text_of(w->to, "%s.%s", target->name, name);
     return ret;
 }
 
@@ -53,7 +56,7 @@ static void set_member(struct ek_typewalk *w, const struct ek_type_target *targe
                        bool optional)
 {
     struct ek_shape shape = ek_type_member(w, &target->shape, name, position);
-    const char *text = ek_arena_strndup(w->to->arena, name.p, name.len);
+    const char *text = ek_type_text_of(w->to, "%.*s", (int)name.len, name.p);
     struct ek_type_target to = child(w, target, text, shape);
     bool removes = optional && ek_type_is_call(value, "optional", "none");
 
@@ -191,12 +194,12 @@ static const char *item_path(struct ek_typewalk *w, const struct ek_type_target 
                            ek_quote_short(ek_str_from(list->shape.path), where),
                            ek_quote_short(key, what));
         if (value && ek_type_is_text(value)) {
-            path = ek_arena_printf(w->to->arena, "%s%s%.*s=%s", path, comma, (int)key.len, key.p,
+            path = ek_type_text_of(w->to, "%s%s%.*s=%s", path, comma, (int)key.len, key.p,
                                    ek_quote_short(ek_type_text(value), what));
             comma = ",";
         }
     }
-    return *comma == ',' ? ek_arena_printf(w->to->arena, "%s]", path) : path;
+    return *comma == ',' ? ek_type_text_of(w->to, "%s]", path) : path;
 }
 
 static void expect_list(struct ek_typewalk *w, const struct ek_cel_node *node,
@@ -313,59 +316,47 @@ void ek_type_expect(struct ek_typewalk *w, const struct ek_cel_node *node,
 /* ---- JSONPatch ---- */
 
 /* As in a JSON pointer. */
-static const char *escape(struct ek_arena *arena, struct ek_str s)
+static void put_escaped(struct ek_buf *out, struct ek_str s)
 {
-    char *out = ek_arena_try(arena, 2 * s.len + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; out && i < s.len; i++) {
-        bool special = s.p[i] == '~' || s.p[i] == '/';
-        out[n++] = special ? '~' : s.p[i];
-        if (special)
-            out[n++] = s.p[i] == '~' ? '0' : '1';
-    }
-    if (!out)
-        return "";
-    out[n] = '\0';
-    return out;
+    for (size_t i = 0; i < s.len; i++)
+        if (s.p[i] == '~')
+            ek_buf_puts(out, "~0");
+        else if (s.p[i] == '/')
+            ek_buf_puts(out, "~1");
+        else
+            ek_buf_append(out, s.p + i, 1);
 }
 
-/* The constant start of a text; *ret_whole when that is all of it. */
-static const char *constant_text(struct ek_typewalk *w, const struct ek_cel_node *node,
-                                 bool *ret_whole)
+/* Appends the constant start of a text; false when it goes on with data. */
+static bool put_constant(struct ek_buf *out, const struct ek_cel_node *node)
 {
-    struct ek_arena *arena = w->to->arena;
-
-    *ret_whole = true;
-    if (ek_type_is_text(node))
-        return ek_arena_strndup(arena, node->literal.s, node->literal.n);
+    if (ek_type_is_text(node)) {
+        ek_buf_append(out, node->literal.s, node->literal.n);
+        return true;
+    }
     if (node->kind == EK_CEL_N_CALL && !strcmp(node->call.function, EK_CEL_OP_ADD) &&
-        node->call.n == 2) {
-        const char *left = constant_text(w, node->call.args[0], ret_whole);
-        if (!*ret_whole)
-            return left;
-        const char *right = constant_text(w, node->call.args[1], ret_whole);
-        return ek_arena_printf(arena, "%s%s", left, right);
-    }
+        node->call.n == 2)
+        return put_constant(out, node->call.args[0]) && put_constant(out, node->call.args[1]);
     if (ek_type_is_call(node, "jsonpatch", "escapeKey") && node->call.n == 1 &&
-        ek_type_is_text(node->call.args[0]))
-        return escape(arena, ek_type_text(node->call.args[0]));
-    *ret_whole = false;
-    return "";
+        ek_type_is_text(node->call.args[0])) {
+        put_escaped(out, ek_type_text(node->call.args[0]));
+        return true;
+    }
+    return false;
 }
 
-static struct ek_str unescape(struct ek_arena *arena, const char *token, size_t len)
+/* In place. */
+static struct ek_str unescape(char *token, size_t len)
 {
-    char *copy = ek_arena_strndup(arena, token, len);
     size_t n = 0;
 
     for (size_t i = 0; i < len; i++) {
-        bool escape = copy[i] == '~' && i + 1 < len && (copy[i + 1] == '0' || copy[i + 1] == '1');
-        copy[n++] = escape ? copy[i + 1] == '0' ? '~' : '/' : copy[i];
+        bool escape =
+            token[i] == '~' && i + 1 < len && (token[i + 1] == '0' || token[i + 1] == '1');
+        token[n++] = escape ? token[i + 1] == '0' ? '~' : '/' : token[i];
         i += escape;
     }
-    copy[n] = '\0';
-    return (struct ek_str){copy, n};
+    return (struct ek_str){token, n};
 }
 
 static bool is_index(struct ek_str s)
@@ -391,32 +382,44 @@ static struct ek_shape step(struct ek_typewalk *w, struct ek_shape at, struct ek
                            ek_quote_short(ek_str_from(at.path), where),
                            ek_quote_short(token, what));
         next = ek_type_item(w, &at);
-        next.path = ek_arena_printf(w->to->arena, "%s[%.*s]", at.path, (int)token.len, token.p);
+        next.path = ek_type_text_of(w->to, "%s[%.*s]", at.path, (int)token.len, token.p);
         return next;
     }
     next = ek_type_member(w, &at, token, position);
     next.path = t || !is_index(token)
                     ? ek_type_join(w, at.path, token)
-                    : ek_arena_printf(w->to->arena, "%s[%.*s]", at.path, (int)token.len, token.p);
+                    : ek_type_text_of(w->to, "%s[%.*s]", at.path, (int)token.len, token.p);
     return next;
 }
 
-/* Follows a pointer; returns where it ends, *ret_whole false when it goes on with data. */
+/* Follows a pointer; returns where it ends, *ret_whole false when it goes on with data, or is
+ * deeper than objects are. */
 static struct ek_shape follow(struct ek_typewalk *w, const struct ek_cel_node *node,
                               bool *ret_whole)
 {
-    const char *p = constant_text(w, node, ret_whole);
     struct ek_shape at = w->object;
+    unsigned depth = 0;
+    EK_AUTO(ek_buf) text;
 
     at.path = "";
-    p = strchr(p, '/');
-    while (p) {
-        const char *token = p + 1;
+    ek_buf_init(&text, POINTER_MAX);
+    *ret_whole = put_constant(&text, node);
+    /* A cut one is as far as it goes. */
+    if (text.failed) {
+        w->to->failed = w->to->failed || text.failed == EK_E_NOMEM;
+        *ret_whole = false;
+        return (struct ek_shape){.kind = EK_SHAPE_ANY, .path = ""};
+    }
+    for (char *p = text.len ? strchr(text.data, '/') : NULL; p;) {
+        char *token = p + 1;
         size_t len = strcspn(token, "/");
-        if (!token[len] && !*ret_whole)
+        bool last = !token[len];
+        if ((last && !*ret_whole) || ++depth > DEPTH_MAX) {
+            *ret_whole = false;
             break;
-        at = step(w, at, unescape(w->to->arena, token, len), node->position);
-        p = token[len] ? token + len : NULL;
+        }
+        at = step(w, at, unescape(token, len), node->position);
+        p = last ? NULL : token + len;
     }
     return at;
 }

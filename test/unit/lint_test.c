@@ -171,6 +171,52 @@ START_TEST(policies_are_looked_at)
 }
 END_TEST
 
+static void show(const struct ek_lint_report *report, struct ek_buf *out)
+{
+    for (size_t i = 0; i < report->n; i++) {
+        const struct ek_lint_finding *f = &report->list[i];
+        ek_buf_printf(out, "%s %s %s %s %u:%u %s\n", ek_lint_severity_name(f->severity), f->rule,
+                      f->policy, f->field, f->line, f->column, f->message);
+    }
+}
+
+/* Each allocation fails in turn: it is said, or nothing is missing and nothing is made up. */
+START_TEST(memory_may_end)
+{
+    struct scene scene = {0};
+    struct ek_schema *schema = NULL;
+    struct ek_typecheck_kind kind = {deployment, NULL};
+    struct ek_lint_report report;
+    EK_AUTO(ek_buf) want;
+    bool met = true;
+
+    ck_assert_int_eq(ek_schema_builtin_open(36, &schema, NULL), 0);
+    kind.schema = schema;
+    read_scene(&scene, _i, &kind);
+    ek_buf_init(&want, EK_BUF_SMALL_MAX);
+    /* There are thousands; of the later ones not each. */
+    for (long n = 0; met; n += 1 + n / 32) {
+        struct ek_arena *arena = ek_arena_new(64 << 20);
+        EK_AUTO(ek_buf) got;
+        ek_buf_init(&got, EK_BUF_SMALL_MAX);
+        ek_alloc_fail_after(n);
+        int rc = ek_lint(&scene.input, arena, &report);
+        met = n == 0 || !ek_alloc_unfailed();
+        ek_alloc_fail_after(0);
+        ck_assert_msg(rc == 0 || (n && (rc == EK_E_LIMIT || rc == EK_E_NOMEM)), "%s: %ld: %d",
+                      rows[_i].name, n, rc);
+        if (!rc)
+            show(&report, n ? &got : &want);
+        ck_assert_msg(rc || !n || !strcmp(ek_buf_str(&got), ek_buf_str(&want)),
+                      "%s: allocation %ld failed, and it says\n%sinstead of\n%s", rows[_i].name, n,
+                      ek_buf_str(&got), ek_buf_str(&want));
+        ek_arena_free(arena);
+    }
+    scene_done(&scene);
+    ek_schema_unref(schema);
+}
+END_TEST
+
 static const struct {
     const char *resources, *group, *version, *resource, *sub;
     bool want;
@@ -219,6 +265,7 @@ int main(void)
     Suite *suite = suite_create("lint");
     TCase *tc = tcase_create("lint");
     tcase_add_loop_test(tc, policies_are_looked_at, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, memory_may_end, 0, EK_ARRAY_SIZE(rows));
     tcase_add_loop_test(tc, rules_cover_resources, 0, EK_ARRAY_SIZE(cover_rows));
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -196,6 +196,135 @@ START_TEST(expressions_are_checked)
 }
 END_TEST
 
+/* All that was found, as text. */
+static void show(const struct ek_type_findings *found, struct ek_buf *out)
+{
+    for (size_t i = 0; i < found->n; i++)
+        ek_buf_printf(out, "%s %u %s [%s]\n", found->list[i].field, found->list[i].position,
+                      found->list[i].message, found->list[i].kinds);
+    for (size_t i = 0; i < found->n_writes; i++)
+        ek_buf_printf(out, "%zu %s=%s\n", found->writes[i].mutation, found->writes[i].path,
+                      found->writes[i].value ? found->writes[i].value : "?");
+}
+
+/* Each allocation fails in turn: it is said, or nothing is missing and nothing is made up. */
+START_TEST(memory_may_end)
+{
+    struct ek_schema *schema = NULL;
+    const struct ek_policy *policy = make(rows[_i].place, rows[_i].text);
+    struct ek_type_findings found;
+    EK_AUTO(ek_buf) want;
+    bool met = true;
+
+    ck_assert_int_eq(ek_schema_builtin_open(36, &schema, NULL), 0);
+    const struct ek_typecheck_kind kinds[] = {{deployment, schema}, {daemon_set, schema}};
+    const struct ek_typecheck_kind params = {config_map, schema};
+    ek_buf_init(&want, EK_BUF_SMALL_MAX);
+    for (long n = 0; met; n++) {
+        struct ek_arena *arena = ek_arena_new(16 << 20);
+        EK_AUTO(ek_buf) got;
+        ek_buf_init(&got, EK_BUF_SMALL_MAX);
+        ek_alloc_fail_after(n);
+        int rc = ek_typecheck_policy(policy, kinds, 2, &params, arena, &found);
+        met = n == 0 || !ek_alloc_unfailed();
+        ek_alloc_fail_after(0);
+        ck_assert_msg(rc == 0 || (n && (rc == EK_E_LIMIT || rc == EK_E_NOMEM)), "%s: %ld: %d",
+                      rows[_i].name, n, rc);
+        if (!rc)
+            show(&found, n ? &got : &want);
+        ck_assert_msg(rc || !n || !strcmp(ek_buf_str(&got), ek_buf_str(&want)),
+                      "%s: allocation %ld failed, and it says\n%sinstead of\n%s", rows[_i].name, n,
+                      ek_buf_str(&got), ek_buf_str(&want));
+        ek_arena_free(arena);
+    }
+    ek_policy_unref(policy);
+    ek_schema_unref(schema);
+}
+END_TEST
+
+/* The same for an arena of any size. */
+START_TEST(the_arena_may_end)
+{
+    struct ek_schema *schema = NULL;
+    const struct ek_policy *policy = make(rows[_i].place, rows[_i].text);
+    const struct ek_typecheck_kind params = {config_map, NULL};
+    struct ek_type_findings found;
+    int rc = EK_E_LIMIT;
+
+    ck_assert_int_eq(ek_schema_builtin_open(36, &schema, NULL), 0);
+    const struct ek_typecheck_kind kinds[] = {{deployment, schema}, {daemon_set, schema}};
+    for (size_t limit = 4096; rc && limit < 1 << 20; limit += limit / 4) {
+        struct ek_arena *arena = ek_arena_new(limit);
+        rc = ek_typecheck_policy(policy, kinds, 2, &params, arena, &found);
+        ck_assert_msg(rc == 0 || rc == EK_E_LIMIT, "%s: %zu: %d", rows[_i].name, limit, rc);
+        ek_arena_free(arena);
+    }
+    ck_assert_int_eq(rc, 0);
+    ek_policy_unref(policy);
+    ek_schema_unref(schema);
+}
+END_TEST
+
+/* Texts that make much of little: head, unit as often as it says, tail. */
+static const struct {
+    const char *name;
+    enum place place;
+    const char *head, *unit, *tail;
+    size_t times;
+} large_rows[] = {
+    {"a deep pointer", PATCH, "[JSONPatch{op: 'add', path: '", "/a", "', value: 1}]", 45000},
+    {"a pointer into free members", PATCH, "[JSONPatch{op: 'add', path: '/metadata/labels", "/a",
+     "', value: 1}]", 45000},
+    {"a pointer in pieces", PATCH, "[JSONPatch{op: 'add', path: '/metadata'",
+     " + "
+     "'/"
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+     "aaaa"
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+     "aaaa'",
+     ", value: 1}]", 200},
+    {"an escaped key", PATCH,
+     "[JSONPatch{op: 'add', path: '/metadata/labels/' + "
+     "jsonpatch.escapeKey('",
+     "~/", "'), value: 1}]", 45000},
+    {"a long member", CONDITION, "object.metadata.labels.a", "aaaaaaaaaa", " == ''", 9000},
+    {"a long key", APPLY, "Object{metadata: Object.metadata{labels: {'", "aaaaaaaaaa", "': ''}}}",
+     9000},
+    {"many findings", PATCH, "[JSONPatch{}", ", JSONPatch{op: 'add', path: '/x' + '/y', value: 1}",
+     "]", 1500},
+    {"many names", CONDITION, "object.metadata.labels.size() > 0", " && object.metadata.a == 1", "",
+     200},
+};
+
+/* A policy that is accepted must not end the process that checks it, nor fill its memory. */
+START_TEST(what_is_large_is_bounded)
+{
+    struct ek_typecheck_kind kinds[EK_TYPECHECK_KINDS_MAX];
+    struct ek_schema *schema = NULL;
+    struct ek_type_findings found;
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, 1 << 20);
+    ek_buf_puts(&text, large_rows[_i].head);
+    for (size_t i = 0; i < large_rows[_i].times; i++)
+        ek_buf_puts(&text, large_rows[_i].unit);
+    ek_buf_puts(&text, large_rows[_i].tail);
+    const struct ek_policy *policy = make(large_rows[_i].place, ek_buf_str(&text));
+    ck_assert_msg(policy->n_problems == 0 || !strstr(policy->problems[0], "compilation"),
+                  "%s: %.200s", large_rows[_i].name, policy->problems[0]);
+    ck_assert_int_eq(ek_schema_builtin_open(36, &schema, NULL), 0);
+    for (size_t i = 0; i < EK_TYPECHECK_KINDS_MAX; i++)
+        kinds[i] = (struct ek_typecheck_kind){i % 2 ? deployment : daemon_set, schema};
+    struct ek_arena *arena = ek_arena_new(16 << 20);
+    int rc = ek_typecheck_policy(policy, kinds, EK_TYPECHECK_KINDS_MAX, NULL, arena, &found);
+    ck_assert_msg(rc == 0, "%s: %d, %zu octets", large_rows[_i].name, rc, ek_arena_used(arena));
+    ek_arena_free(arena);
+    ek_policy_unref(policy);
+    ek_schema_unref(schema);
+}
+END_TEST
+
 static const struct {
     const char *name;
     enum place place;
@@ -255,6 +384,9 @@ int main(void)
     Suite *suite = suite_create("typecheck");
     TCase *tc = tcase_create("typecheck");
     tcase_add_loop_test(tc, expressions_are_checked, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, memory_may_end, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, what_is_large_is_bounded, 0, EK_ARRAY_SIZE(large_rows));
+    tcase_add_loop_test(tc, the_arena_may_end, 0, EK_ARRAY_SIZE(rows));
     tcase_add_loop_test(tc, writes_are_told, 0, EK_ARRAY_SIZE(write_rows));
     tcase_add_test(tc, little_memory_is_an_error);
     suite_add_tcase(suite, tc);
