@@ -3,8 +3,9 @@
  * When a gated write has to be sent to us, in CEL.
  *
  * Paths are compared as optional values: what is absent, also because a field above it is absent,
- * null or no object, is none, and none equals none. The old object of a create is null, so that
- * there a path counts when it is present. Nothing of this can fail, which would be a denial.
+ * null or a scalar, is none, and none equals none. The old object of a create is null, so that
+ * there a path counts when it is present. A list above a field would be an error, which would be a
+ * denial; where there is one, only the first names of paths are compared.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct writer {
     bool coarse;        /* first names alone */
     struct ek_buf *out; /* NULL: only counting */
     size_t n;
-    const struct ek_field_path **seen; /* of coarse ones, to write each first name once */
+    const struct ek_field_path **seen; /* room for what is written; NULL: it is not kept */
 };
 
 static bool is_status(const struct ek_field_path *path)
@@ -99,10 +100,18 @@ static void put_difference(struct ek_buf *out, const struct ek_str *names, size_
     }
 }
 
+static bool starts_alike(const struct ek_field_path *a, const struct ek_field_path *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (i >= a->n || i >= b->n || !ek_str_eq(a->names[i], b->names[i]))
+            return false;
+    return true;
+}
+
 static bool is_seen(const struct writer *w, const struct ek_field_path *path)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (ek_str_eq(w->seen[i]->names[0], path->names[0]))
+        if (starts_alike(w->seen[i], path, 1))
             return true;
     return false;
 }
@@ -113,7 +122,7 @@ static void put_path(struct writer *w, const struct ek_field_path *path)
 
     if (w->coarse && is_seen(w, path))
         return;
-    if (w->coarse)
+    if (w->seen)
         w->seen[w->n] = path;
     if (w->out && w->n)
         ek_buf_puts(w->out, " || ");
@@ -157,6 +166,38 @@ struct ek_gates_parts ek_gates_share_parts(const struct ek_gates_share *share)
 
 /* ---- Expressions ---- */
 
+/* True when a field above one of the n paths is a list; each is asked for once. Returns how many
+ * are. */
+static size_t put_lists(const struct ek_field_path *const *paths, size_t n, struct ek_buf *out)
+{
+    static const char *const sides[] = {"object", "oldObject"};
+    size_t written = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t depth = 1; depth < paths[i]->n; depth++) {
+            size_t before = 0;
+            while (before < i &&
+                   !(starts_alike(paths[before], paths[i], depth) && paths[before]->n > depth))
+                before++;
+            if (before < i)
+                continue;
+            for (size_t side = 0; side < EK_ARRAY_SIZE(sides); side++) {
+                ek_buf_printf(out, "%stype(%s", written++ ? " || " : "", sides[side]);
+                for (size_t k = 0; k < depth; k++)
+                    put_name(out, paths[i]->names[k]);
+                ek_buf_puts(out, ".orValue(0)) == list");
+            }
+        }
+    }
+    return written;
+}
+
+static void put_paths(struct writer *w)
+{
+    w->n = 0;
+    walk(w, w->share->of->gates->root);
+}
+
 static void put_part(const struct ek_gates_share *share, enum part part, bool coarse,
                      struct ek_buf *out)
 {
@@ -168,7 +209,19 @@ static void put_part(const struct ek_gates_share *share, enum part part, bool co
         return;
     }
     w.seen = ek_xalloc(n * sizeof *w.seen);
-    walk(&w, share->of->gates->root);
+    if (!coarse && part != PART_SCALE) {
+        w.out = NULL;
+        put_paths(&w);
+        w.out = out;
+        if (put_lists(w.seen, n, out)) {
+            ek_buf_puts(out, " ? ");
+            w.coarse = true;
+            put_paths(&w);
+            w.coarse = false;
+            ek_buf_puts(out, " : ");
+        }
+    }
+    put_paths(&w);
     ek_free(w.seen);
 }
 
@@ -192,9 +245,9 @@ static void put_all(const struct ek_gates_share *share, bool coarse, struct ek_b
         ek_buf_puts(out, " : ");
     }
     if (parts.status) {
-        ek_buf_printf(out, "%s'status' ? ", subresource);
+        ek_buf_printf(out, "%s'status' ? (", subresource);
         put_part(share, PART_STATUS, coarse, out);
-        ek_buf_puts(out, " : ");
+        ek_buf_puts(out, ") : ");
     }
     put_part(share, PART_MAIN, coarse, out);
 }
