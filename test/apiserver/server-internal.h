@@ -204,6 +204,9 @@ void ek_write_finish(struct ek_ask *call, struct ek_write *write, bool applied, 
 void ek_write_update(struct ek_ask *call, struct ek_write *write, bool applied);
 /* Serialises root with its metadata in order; owned value with one reference. */
 struct ek_mvcc_value *ek_write_encode(yyjson_mut_doc *doc, yyjson_mut_val *root, uint64_t rv);
+/* Whether the match conditions of a webhook (NULL: none) hold for a review, the members of an
+ * AdmissionRequest: 1, 0, or an error, err saying which fails. */
+int ek_match_conditions(yyjson_val *conditions, const char *review, struct ek_err *err);
 /* Fills the metadata that a new object gets from the server. */
 bool ek_write_prepare_create(struct ek_ask *call, struct ek_write *write);
 /* Parses the body (JSON or YAML) as an object of the call's kind; NULL when answered. */

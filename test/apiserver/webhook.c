@@ -414,7 +414,15 @@ static bool judge(struct scene *scene, yyjson_val *hook, const struct ek_admissi
 
 static bool consult(struct scene *scene, yyjson_val *hook)
 {
+    struct ek_err err = {0};
+
     if (!concerns(scene, hook))
+        return true;
+    EK_AUTOFREE char *review = review_of(scene);
+    int matches = ek_match_conditions(yyjson_obj_get(hook, "matchConditions"), review, &err);
+    if (matches < 0)
+        return pass_over(scene, hook, text_or(yyjson_obj_get(hook, "name"), ""), err.message);
+    if (matches == 0)
         return true;
     struct ek_admission_step *step = new_step(scene, hook);
     const struct ek_admission_step *said = ek_admission_ask(scene->call->request->admission, &step);
