@@ -142,6 +142,8 @@ static void write_next_status(struct ek_mutation_controller *c)
 static void write_statuses(struct ek_mutation_controller *c)
 {
     ek_status_writes_plan(&c->state, c->watch, c->reporter, c->config.now_ms(), &c->writes);
+    if (!c->again_ms)
+        c->again_ms = c->writes.again_ms;
     write_next_status(c);
 }
 

@@ -185,6 +185,7 @@ void ek_mutation_state_update(struct ek_mutation_state *state,
     add_bindings(&next, state, ek_mutation_watch_store(watch, EK_MUTATION_OWN_BINDINGS));
     add_bindings(&next, state, ek_mutation_watch_store(watch, EK_MUTATION_NATIVE_BINDINGS));
     next.compiled = state->compiled;
+    next.moved_ms = state->moved_ms;
     decide(&next, census, serving);
     join(&next, serving);
     ek_mutation_state_done(state);

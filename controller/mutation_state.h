@@ -43,6 +43,7 @@ struct ek_mutation_state {
     size_t n_bound;
     struct ek_registration registrations[EK_REGISTRATION_KINDS];
     unsigned long compiled; /* how many policies were compiled so far */
+    int64_t moved_ms; /* when places in the order were last written, see mutation_statuses.h */
 };
 
 /* Makes state true to the stores of watch. serving: requests can reach us at all; otherwise nothing

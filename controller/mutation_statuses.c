@@ -94,6 +94,19 @@ static bool same_text(const char *a, const char *b)
     return (!a && !b) || (a && b && !strcmp(a, b));
 }
 
+/* True when status is old but for the place in the order; it is changed for that. */
+static bool only_moves(yyjson_mut_val *status, yyjson_mut_doc *doc, yyjson_val *old)
+{
+    yyjson_mut_val *summary = yyjson_mut_obj_get(status, "summary");
+    const char *was = ek_json_str(yyjson_obj_get(old, "summary"), "order", NULL);
+
+    if (!was || !yyjson_mut_obj_get(summary, "order"))
+        return false;
+    yyjson_mut_obj_put(summary, yyjson_mut_str(doc, "order"), yyjson_mut_str(doc, was));
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *moved = ek_obj_from_mut(status);
+    return moved && ek_json_equal(ek_obj_root(moved), old);
+}
+
 static void add_status(struct ek_status_writes *writes, const struct ek_mutation_state *state,
                        const struct ek_mutation_watch *watch, struct ek_mutation_reporter *reporter,
                        struct ek_policy_entry *entry, const struct ek_obj *live, int64_t now_ms)
@@ -108,11 +121,46 @@ static void add_status(struct ek_status_writes *writes, const struct ek_mutation
         struct ek_status_write *w = add(writes, entry, false);
         yyjson_mut_obj_add_val(w->doc, w->content, "status",
                                yyjson_val_mut_copy(w->doc, ek_obj_root(wanted)));
+        w->moves = old && only_moves(status, doc, old);
         w->told = !same_text(ready_of(ek_obj_root(wanted)), ready_of(old));
     }
     ek_obj_unref(wanted);
     yyjson_mut_doc_free(doc);
     ek_arena_free(arena);
+}
+
+static void drop(struct ek_status_write *w)
+{
+    ek_free(w->name);
+    yyjson_mut_doc_free(w->doc);
+    ek_obj_unref(w->policy);
+}
+
+/* Puts those that tell of moved places behind all others, and off beyond the first few. */
+static void put_off_moves(struct ek_status_writes *writes, struct ek_mutation_state *state,
+                          int64_t now_ms)
+{
+    struct ek_status_write *items = ek_xalloc((writes->n + 1) * sizeof *items);
+    bool due = now_ms < state->moved_ms || now_ms >= state->moved_ms + EK_STATUS_MOVES_MS;
+    size_t n = 0, n_moves = 0, max = due ? EK_STATUS_MOVES_MAX : 0;
+
+    for (size_t i = 0; i < writes->n; i++)
+        if (!writes->items[i].moves)
+            items[n++] = writes->items[i];
+    for (size_t i = 0; i < writes->n; i++) {
+        if (!writes->items[i].moves)
+            continue;
+        if (n_moves++ < max)
+            items[n++] = writes->items[i];
+        else
+            drop(&writes->items[i]);
+    }
+    if (n_moves && due)
+        state->moved_ms = now_ms;
+    writes->again_ms = n_moves > max ? EK_STATUS_MOVES_MS : 0;
+    ek_free(writes->items);
+    writes->items = items;
+    writes->n = n;
 }
 
 void ek_status_writes_plan(struct ek_mutation_state *state, const struct ek_mutation_watch *watch,
@@ -131,15 +179,13 @@ void ek_status_writes_plan(struct ek_mutation_state *state, const struct ek_muta
             add_creation(ret_writes, entry);
         add_status(ret_writes, state, watch, reporter, entry, live, now_ms);
     }
+    put_off_moves(ret_writes, state, now_ms);
 }
 
 void ek_status_writes_done(struct ek_status_writes *writes)
 {
-    for (size_t i = 0; i < writes->n; i++) {
-        ek_free(writes->items[i].name);
-        yyjson_mut_doc_free(writes->items[i].doc);
-        ek_obj_unref(writes->items[i].policy);
-    }
+    for (size_t i = 0; i < writes->n; i++)
+        drop(&writes->items[i]);
     ek_free(writes->items);
     *writes = (struct ek_status_writes){0};
 }

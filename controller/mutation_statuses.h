@@ -2,7 +2,11 @@
 /*
  * Which PolicyStatuses are to be written: those that do not say what reconcilers/mutation/status.h
  * says of their policies. One that is not there is created first, owned by its policy, so that the
- * cluster's garbage collector takes it away with it. Threading: the loop thread.
+ * cluster's garbage collector takes it away with it.
+ *
+ * A policy that comes or goes moves the places of all others: what says nothing new but that comes
+ * last, and no more of it than EK_STATUS_MOVES_MAX each EK_STATUS_MOVES_MS. Threading: the loop
+ * thread.
  */
 #ifndef CONTROLLER_MUTATION_STATUSES_H
 #define CONTROLLER_MUTATION_STATUSES_H
@@ -11,11 +15,15 @@
 #include "controller/mutation_reporter.h"
 #include "controller/mutation_state.h"
 
+#define EK_STATUS_MOVES_MAX 100
+#define EK_STATUS_MOVES_MS  1000
+
 struct ek_status_write {
     char *name;              /* owned */
     yyjson_mut_doc *doc;     /* owned: of content */
     yyjson_mut_val *content; /* {"status": ...}, or {"metadata": ...} to create it */
     bool creates;
+    bool moves;            /* nothing but the place in the order is new */
     struct ek_obj *policy; /* owned reference: whom Events are about */
     bool told;             /* its Ready condition has changed: worth an Event */
 };
@@ -23,6 +31,7 @@ struct ek_status_write {
 struct ek_status_writes {
     struct ek_status_write *items;
     size_t n, next;
+    int64_t again_ms; /* when to plan again, because some were put off; 0: none was */
 };
 
 /* Lists what is to be written now; release with ek_status_writes_done. Policies whose types were
