@@ -17,7 +17,7 @@ static yyjson_mut_val *make_status(const struct ek_gated_kind *kind,
         .gates = kind->defined,
         .resolution = kind->resolved ? &kind->resolution : NULL,
         .serving = standing->serving,
-        .counts = ek_gates_tally_of(standing->tally, kind->defined, old, arena),
+        .counts = ek_gates_tally_of(standing->tally, kind->obj, kind->defined, arena),
         .n_counts = kind->defined->n_gates,
         .import_message = import,
     };

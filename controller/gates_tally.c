@@ -6,11 +6,11 @@
 
 /* One gate. The sum of base and taken is shown. */
 struct entry {
-    char *crd, *gate;
-    uint64_t base[2];    /* what status said when we began, less what we had taken by then */
-    uint64_t taken[2];   /* of our own counts: suppressed, deprecated uses */
-    unsigned generation; /* of the tally when base was set */
-    unsigned take;       /* of the tally when taken was set */
+    char *crd, *gate, *uid; /* uid: of the object */
+    uint64_t base[2];       /* what status said when we began, less what we had taken by then */
+    uint64_t taken[2];      /* of our own counts: suppressed, deprecated uses */
+    unsigned generation;    /* of the tally when base was set */
+    unsigned take;          /* of the tally when taken was set */
 };
 
 struct ek_gates_tally {
@@ -38,6 +38,7 @@ void ek_gates_tally_free(struct ek_gates_tally *tally)
     for (size_t i = 0; i < tally->n; i++) {
         ek_free(tally->entries[i].crd);
         ek_free(tally->entries[i].gate);
+        ek_free(tally->entries[i].uid);
     }
     ek_free(tally->entries);
     ek_free(tally);
@@ -90,36 +91,51 @@ static uint64_t shown(yyjson_val *status, const char *gate, const char *member)
     return 0;
 }
 
-static struct ek_gate_count count_of(struct ek_gates_tally *tally, const char *crd,
-                                     const char *gate, yyjson_val *old_status)
+static void take(struct ek_gates_tally *tally, struct entry *e)
 {
-    struct entry *e = find(tally, crd, gate);
+    struct ek_gate_count now = ek_gates_counts_get(tally->counts, e->crd, e->gate);
+
+    e->take = tally->take;
+    e->taken[0] = now.suppressed;
+    e->taken[1] = now.deprecated_uses;
+}
+
+/* What was counted for gates that are gone is not for those that came after them. */
+static void begin(struct ek_gates_tally *tally, struct entry *e, const char *uid,
+                  yyjson_val *old_status)
+{
+    if (e->uid && strcmp(e->uid, uid) != 0)
+        take(tally, e);
+    ek_free(e->uid);
+    e->uid = ek_xstrdup(uid);
+    e->generation = tally->generation;
+    e->base[0] = shown(old_status, e->gate, "suppressed") - e->taken[0];
+    e->base[1] = shown(old_status, e->gate, "deprecatedUses") - e->taken[1];
+}
+
+static struct ek_gate_count count_of(struct ek_gates_tally *tally, const struct ek_obj *obj,
+                                     const char *gate)
+{
+    struct entry *e = find(tally, ek_obj_name(obj), gate);
 
     if (!e)
         return (struct ek_gate_count){.gate = gate};
-    if (e->generation != tally->generation) {
-        e->generation = tally->generation;
-        e->base[0] = shown(old_status, gate, "suppressed") - e->taken[0];
-        e->base[1] = shown(old_status, gate, "deprecatedUses") - e->taken[1];
-    }
-    if (e->take != tally->take) {
-        struct ek_gate_count now = ek_gates_counts_get(tally->counts, crd, gate);
-        e->take = tally->take;
-        e->taken[0] = now.suppressed;
-        e->taken[1] = now.deprecated_uses;
-    }
+    if (e->generation != tally->generation || !e->uid || strcmp(e->uid, ek_obj_uid(obj)) != 0)
+        begin(tally, e, ek_obj_uid(obj), yyjson_obj_get(ek_obj_root(obj), "status"));
+    if (e->take != tally->take)
+        take(tally, e);
     return (struct ek_gate_count){.gate = gate,
                                   .suppressed = e->base[0] + e->taken[0],
                                   .deprecated_uses = e->base[1] + e->taken[1]};
 }
 
 const struct ek_gate_count *ek_gates_tally_of(struct ek_gates_tally *tally,
-                                              const struct ek_gates *gates, yyjson_val *old_status,
-                                              struct ek_arena *arena)
+                                              const struct ek_obj *obj,
+                                              const struct ek_gates *gates, struct ek_arena *arena)
 {
     struct ek_gate_count *list = ek_arena_alloc(arena, (gates->n_gates + 1) * sizeof *list);
 
     for (size_t i = 0; i < gates->n_gates; i++)
-        list[i] = count_of(tally, gates->name, gates->gates[i].name, old_status);
+        list[i] = count_of(tally, obj, gates->gates[i].name);
     return list;
 }

@@ -27,12 +27,10 @@ int64_t ek_gates_tally_wait(const struct ek_gates_tally *tally, int64_t now_ms);
 /* Takes over what has been counted, if it may. */
 void ek_gates_tally_take(struct ek_gates_tally *tally, int64_t now_ms);
 
-/*
- * The counts of the gates of one kind, as status is to show them: an array in arena, in their
- * order. old_status is what status says now (NULL: nothing).
- */
+/* The counts of the gates of obj, a CustomFeatureGates that was read as gates, as its status is to
+ * show them: an array in arena, in their order. */
 const struct ek_gate_count *ek_gates_tally_of(struct ek_gates_tally *tally,
-                                              const struct ek_gates *gates, yyjson_val *old_status,
-                                              struct ek_arena *arena);
+                                              const struct ek_obj *obj,
+                                              const struct ek_gates *gates, struct ek_arena *arena);
 
 #endif
