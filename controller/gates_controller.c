@@ -293,7 +293,8 @@ static void register_gates(struct ek_gates_controller *c)
     ek_gates_registrar_make(r, &c->state, c->watch, &options, c->config.webhook != NULL);
     bool current = r->mutating_is_current && r->validating_is_current;
     if (c->config.certs && bundle)
-        ek_webhook_certs_published(c->config.certs, EK_PUBLISHER_GATES, bundle, current);
+        ek_webhook_certs_published(c->config.certs, EK_PUBLISHER_GATES, bundle,
+                                   r->bundle_is_everywhere);
     ask_canary(c);
     if (!current && !r->empty && !is_ready(c, bundle)) {
         c->again_ms = NOT_READY_MS;

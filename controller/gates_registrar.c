@@ -1,12 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/gates_registrar.h"
 
+#include <string.h>
+
 #include "api/mem.h"
+#include "api/obj.h"
 
 static yyjson_val *live(const struct ek_gates_watch *watch, enum ek_gates_resource resource)
 {
     const struct ek_obj *obj = ek_gates_watch_only(watch, resource);
     return obj ? ek_obj_root(obj) : NULL;
+}
+
+/* Whether every webhook of the cluster's configuration has the authorities of content's, whatever
+ * else they say: those that are to come will have them, too. */
+static bool carries_bundle(yyjson_mut_val *content, yyjson_val *configuration)
+{
+    yyjson_mut_val *wanted = yyjson_mut_arr_get_first(yyjson_mut_obj_get(content, "webhooks"));
+    yyjson_mut_val *client = yyjson_mut_obj_get(wanted, "clientConfig");
+    const char *bundle = yyjson_mut_get_str(yyjson_mut_obj_get(client, "caBundle"));
+    yyjson_val *hook;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(configuration, "webhooks"), i, n, hook)
+    {
+        const char *had = ek_json_str(hook, "clientConfig", "caBundle", NULL);
+        if (!bundle || !had || strcmp(had, bundle) != 0)
+            return false;
+    }
+    return true;
 }
 
 void ek_gates_registrar_make(struct ek_gates_registrar *registrar,
@@ -26,6 +48,8 @@ void ek_gates_registrar_make(struct ek_gates_registrar *registrar,
         ek_gates_registration_is_current(r->mutating, live(watch, EK_GATES_MUTATING));
     r->validating_is_current =
         ek_gates_registration_is_current(r->validating, live(watch, EK_GATES_VALIDATING));
+    r->bundle_is_everywhere = carries_bundle(r->mutating, live(watch, EK_GATES_MUTATING)) &&
+                              carries_bundle(r->validating, live(watch, EK_GATES_VALIDATING));
     r->mutating_is_tried = r->validating_is_tried = false;
     r->empty = yyjson_mut_arr_size(yyjson_mut_obj_get(r->mutating, "webhooks")) == 0 &&
                yyjson_mut_arr_size(yyjson_mut_obj_get(r->validating, "webhooks")) == 0;

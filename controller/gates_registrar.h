@@ -22,6 +22,7 @@ struct ek_gates_registrar {
     yyjson_mut_doc *doc;
     yyjson_mut_val *mutating, *validating; /* contents */
     bool mutating_is_current, validating_is_current;
+    bool bundle_is_everywhere;                   /* all that is registered has our authorities */
     bool mutating_is_tried, validating_is_tried; /* writing, since make: its user's marks */
     bool empty;                                  /* nothing is to be registered */
     const char *hash;                            /* of the canary */
