@@ -23,11 +23,18 @@ struct ek_gates_review {
 
 /* ---- The set ---- */
 
+static int64_t system_ms(void)
+{
+    return (int64_t)(uv_hrtime() / 1000000);
+}
+
 struct ek_gates_review *ek_gates_review_new(const struct ek_gates_review_config *config)
 {
     struct ek_gates_review *review = ek_xalloc(sizeof *review);
 
     review->config = *config;
+    if (!config->now_ms)
+        review->config.now_ms = system_ms;
     pthread_mutex_init(&review->lock, NULL);
     return review;
 }
@@ -46,7 +53,8 @@ static struct ek_gates_review_set *swap(struct ek_gates_review *review,
 void ek_gates_review_publish(struct ek_gates_review *review, const struct ek_gates_reviewed *kinds,
                              size_t n)
 {
-    struct ek_gates_review_set *set = ek_gates_review_set_new(kinds, n, review->set);
+    struct ek_gates_review_set *set =
+        ek_gates_review_set_new(kinds, n, review->set, review->config.now_ms());
 
     ek_gates_review_set_unref(swap(review, set));
 }
@@ -95,14 +103,15 @@ static bool is_about(const struct ek_admission_request *request, const char *crd
 }
 
 /* 0 with *ret_kind (NULL: gated no more), or what to refuse with. */
-static int find_kind(struct ek_gates_review_set *set, const char *crd,
-                     const struct ek_admission_request *request,
+static int find_kind(const struct ek_gates_review *review, struct ek_gates_review_set *set,
+                     const char *crd, const struct ek_admission_request *request,
                      const struct ek_gates_review_kind **ret_kind, struct ek_err *err)
 {
     if (!is_about(request, crd))
         return refuse(err, 404, "asked about %s.%s at the path of %.253s",
                       request->resource.resource, request->resource.group, crd);
-    const struct ek_gates_review_kind *kind = ek_gates_review_set_find(set, crd);
+    const struct ek_gates_review_kind *kind =
+        ek_gates_review_set_find(set, crd, review->config.now_ms());
     if (!kind)
         return refuse(err, 503, "the field gates of %.253s are not known here yet", crd);
     if (kind->gates && *kind->version && strcmp(kind->version, request->resource.version) != 0)
@@ -174,7 +183,7 @@ static int judge(struct ek_gates_review *review, const char *crd,
     struct ek_gates_review_set *set = take_set(review);
     const struct ek_gates_review_kind *kind = NULL;
     struct ek_gates_outcome outcome = {.allowed = true};
-    int status = find_kind(set, crd, request, &kind, err);
+    int status = find_kind(review, set, crd, request, &kind, err);
 
     if (status == 0 && kind) {
         int rc =

@@ -13,7 +13,8 @@
  * Never is a write let through for want of knowledge: a CRD that is not in the set, and one whose
  * storage version is another, are refused with 503, which API servers repeat and which makes
  * failurePolicy decide in the end. Only a CRD that an earlier set had, and this one does not, is
- * known to be gated no more: its writes are allowed until the API servers have learnt it too.
+ * known to be gated no more: for a minute, in which the API servers learn it too, its writes are
+ * allowed. Later than that we would be the ones who are late.
  *
  * Audit annotations of answers: "generation", that of the CustomFeatureGates that decided, so that
  * replicas that are not equally new can be told apart; "suppressed", the paths.
@@ -30,6 +31,7 @@
 
 #define EK_GATES_REVIEW_HANDLERS 4
 #define EK_GATES_REVIEW_GONE_MAX 512 /* CRDs remembered as gated no more */
+#define EK_GATES_REVIEW_GONE_MS  60000
 
 struct ek_gates_review;
 
@@ -42,6 +44,7 @@ struct ek_gates_review_config {
     void (*hit)(void *ctx, const char *crd, const char *gate, const char *operation,
                 bool deprecated);
     void *ctx;
+    int64_t (*now_ms)(void); /* a clock that does not go back; NULL: the system's. For tests */
 };
 
 /* A kind to be gated. Borrowed for the call; gates is referenced, the rest copied. */

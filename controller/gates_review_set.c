@@ -52,24 +52,35 @@ static void add(struct ek_gates_review_set *set, const struct ek_gates_reviewed 
     };
 }
 
+static bool is_forgotten(const struct ek_gates_review_kind *kind, int64_t now_ms)
+{
+    return !kind->gates && now_ms - kind->gone_ms >= EK_GATES_REVIEW_GONE_MS;
+}
+
 /* Remembers what previous had, the newest losses first. */
-static void remember(struct ek_gates_review_set *set, const struct ek_gates_review_set *previous)
+static void remember(struct ek_gates_review_set *set, const struct ek_gates_review_set *previous,
+                     int64_t now_ms)
 {
     size_t now = set->n, gone = 0;
 
     for (int lost_now = 1; lost_now >= 0; lost_now--)
         for (size_t i = 0; i < previous->n && gone < EK_GATES_REVIEW_GONE_MAX; i++) {
             const struct ek_gates_review_kind *kind = &previous->kinds[i];
-            if ((kind->gates != NULL) != lost_now || has(set, now, kind->name))
+            if ((kind->gates != NULL) != lost_now || is_forgotten(kind, now_ms) ||
+                has(set, now, kind->name))
                 continue;
             set->kinds[set->n++] = (struct ek_gates_review_kind){
-                .name = ek_arena_strdup(set->arena, kind->name), .version = ""};
+                .name = ek_arena_strdup(set->arena, kind->name),
+                .version = "",
+                .gone_ms = lost_now ? now_ms : kind->gone_ms,
+            };
             gone++;
         }
 }
 
 struct ek_gates_review_set *ek_gates_review_set_new(const struct ek_gates_reviewed *kinds, size_t n,
-                                                    const struct ek_gates_review_set *previous)
+                                                    const struct ek_gates_review_set *previous,
+                                                    int64_t now_ms)
 {
     struct ek_gates_review_set *set = ek_xalloc(sizeof *set);
 
@@ -80,7 +91,7 @@ struct ek_gates_review_set *ek_gates_review_set_new(const struct ek_gates_review
     for (size_t i = 0; i < n; i++)
         add(set, &kinds[i]);
     if (previous)
-        remember(set, previous);
+        remember(set, previous, now_ms);
     if (set->n)
         qsort(set->kinds, set->n, sizeof *set->kinds, by_name);
     return set;
@@ -105,9 +116,11 @@ void ek_gates_review_set_unref(struct ek_gates_review_set *set)
 }
 
 const struct ek_gates_review_kind *ek_gates_review_set_find(const struct ek_gates_review_set *set,
-                                                            const char *crd)
+                                                            const char *crd, int64_t now_ms)
 {
-    struct ek_gates_review_kind key = {.name = crd};
+    struct ek_gates_review_kind key = {.name = crd}, *kind = NULL;
 
-    return set && set->n ? bsearch(&key, set->kinds, set->n, sizeof key, by_name) : NULL;
+    if (set && set->n)
+        kind = bsearch(&key, set->kinds, set->n, sizeof key, by_name);
+    return kind && !is_forgotten(kind, now_ms) ? kind : NULL;
 }
