@@ -17,11 +17,13 @@ settles() { # seconds, what, actual as a command, pattern
 fail() {
   printf 'FAILED: %s\n' "$1" >&2
   {
-    for f in "$RUN"/evenkeel-*.log; do [ -f "$f" ] && { echo "== $f"; grep -v '"check":' "$f" | tail -n 20 | cut -c1-400; }; done
+    for f in "$RUN"/evenkeel-*.log; do [ -f "$f" ] && { echo "== $f"; tail -n 15 "$f" | cut -c1-400; }; done
     kubectl get customfeaturegates
   } >&2 || :
   exit 1
 }
+
+say() { printf '\n-- %s (after %d s)\n' "$1" "$SECONDS"; }
 
 # The schema of most kinds here: what a CronTab's spec and status have.
 SPEC='{"cronSpec": {"type": "string"}, "image": {"type": "string"}, "replicas": {"type": "integer"},
@@ -188,8 +190,9 @@ run_row() { # row, address
   printf 'ok: %s: %s%s\n' "$NAME" "$got" "${WARNED:+; ${WARNED//$'\n'/; }}"
 }
 
-# An API server of 1.36 and one that emulates 1.33, and what Evenkeel needs of the cluster.
-start_api_servers() { # further flags
+# An API server, and another one that may emulate a version, and what Evenkeel needs of the cluster.
+start_api_servers() { # --emulated-version=V for the other one, or "", flags of both
+  local emulated=$1; shift
   make_pki
   ip addr add 10.99.0.31/32 dev lo
   ip addr add 10.99.0.32/32 dev lo
@@ -198,7 +201,7 @@ start_api_servers() { # further flags
   start_etcd
   start_peer cp-a 10.99.0.11 "$@"
   eventually 60 "cp-a does not become ready" is_healthy 10.99.0.11
-  start_peer cp-c 10.99.0.13 --emulated-version=1.33 "$@"
+  start_peer cp-c 10.99.0.13 ${emulated:+"$emulated"} "$@"
   kubectl apply -k "$TOP/deploy" >/dev/null
   kubectl wait crd --all --for=condition=Established --timeout=30s >/dev/null
   kubectl create token evenkeel -n evenkeel-system >"$RUN/token"
