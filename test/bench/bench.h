@@ -25,10 +25,16 @@ int bench_idle(const struct bench_options *options);
 int bench_load(const struct bench_options *options);
 int bench_cel(const struct bench_options *options);
 int bench_mutation(const struct bench_options *options);
+int bench_gates(const struct bench_options *options);
 int bench_webhook(const struct bench_options *options);
+int bench_policies(const struct bench_options *options);
 
 int bench_sync_main(const char *const *args);    /* url, resource, mode */
 int bench_floor_main(const char *const *args);   /* likewise */
 int bench_trivial_main(const char *const *args); /* url */
+
+/* The client of the script `admission`: policies, authority, certificate, key, body (files), the
+ * last policy's label, and servers as NAME=URL, of which the first runs no policies. */
+int bench_admission_main(const char *const *args);
 
 #endif

@@ -23,17 +23,19 @@ static const struct {
     {"load", bench_load, "10,000 events a second: CPU, and from a change to its status"},
     {"cel", bench_cel, "ten CEL expressions compiled and evaluated, beside ENGINE if given"},
     {"mutation", bench_mutation, "the mutation engine on a Deployment, with 0 to 100 policies"},
-    {"webhook", bench_webhook, "admission requests by HTTPS, with 0 to 50 policies"},
+    {"gates", bench_gates, "decisions of ten field gates on an object of 20 kB"},
+    {"webhook", bench_webhook, "admission requests by HTTPS, with 0 to 100 policies"},
+    {"policies", bench_policies,
+     "evenkeel run with 1,000 policies: memory, time, writes per change"},
 };
 
 static const struct {
     const char *name;
     int (*run)(const char *const *args);
 } roles[] = {
-    {"--canned", bench_canned_main},
-    {"--sync", bench_sync_main},
-    {"--floor", bench_floor_main},
-    {"--trivial", bench_trivial_main},
+    {"--canned", bench_canned_main},       {"--sync", bench_sync_main},
+    {"--floor", bench_floor_main},         {"--trivial", bench_trivial_main},
+    {"--admission", bench_admission_main},
 };
 
 static int usage(void)

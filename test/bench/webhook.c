@@ -104,7 +104,7 @@ static char *make_review(void)
 /* Fixtures check what they make, which Check lets only tests do. */
 START_TEST(webhook)
 {
-    static const size_t policies[] = {0, 1, 10, 50}, connections[] = {1, 8};
+    static const size_t policies[] = {0, 1, 10, 50, 100}, connections[] = {1, 8};
     EK_AUTOFREE char *review = make_review();
 
     signal(SIGPIPE, SIG_IGN);

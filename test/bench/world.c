@@ -41,14 +41,17 @@ static ssize_t on_audit(void *cookie, const char *line, size_t size)
         if (world->on_written)
             world->on_written(world->ctx);
     }
+    if (world->on_request)
+        world->on_request(world->ctx, line, size);
     return (ssize_t)size;
 }
 
-static void create(struct bench_world *world, const char *path, const char *type, const char *body)
+void bench_world_send(struct bench_world *world, const char *method, const char *path,
+                      const char *type, const char *body, int status)
 {
     struct ek_apiserver_response response;
     struct ek_apiserver_request request = {
-        .method = "POST",
+        .method = method,
         .path = path,
         .query = "",
         .content_type = type,
@@ -57,7 +60,7 @@ static void create(struct bench_world *world, const char *path, const char *type
     };
 
     ek_apiserver_handle(world->peers[0], &request, wall_ms(), &response);
-    if (response.status != 201)
+    if (response.status != status)
         bench_fail("%s: %d %s", path, response.status, ek_buf_str(&response.body));
     ek_apiserver_response_done(&response);
 }
@@ -76,19 +79,19 @@ static void create_control_plane(struct bench_world *world)
                       ek_apiserver_peer_address(world->peers[i]),
                       ek_apiserver_peer_port(world->peers[i]));
     ek_buf_puts(&json, "]}}}");
-    create(world, "/apis/evenkeel.dev/v1alpha1/controlplanes", "application/json",
-           ek_buf_str(&json));
+    bench_world_send(world, "POST", "/apis/evenkeel.dev/v1alpha1/controlplanes", "application/json",
+                     ek_buf_str(&json), 201);
 }
 
-static void create_kinds(struct bench_world *world)
+void bench_world_define(struct bench_world *world, const char *file)
 {
+    EK_AUTOFREE char *path = ek_xasprintf("%s/%s", EK_BENCH_CRDS, file);
+    EK_AUTOFREE char *yaml = NULL;
     struct ek_err err;
-    char *yaml = NULL;
 
-    must(ek_file_read(EK_BENCH_CRD, (size_t)1 << 20, &yaml, NULL, &err), &err);
-    create(world, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/yaml",
-           yaml);
-    ek_free(yaml);
+    must(ek_file_read(path, (size_t)1 << 20, &yaml, NULL, &err), &err);
+    bench_world_send(world, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                     "application/yaml", yaml, 201);
 }
 
 static void add_peer(struct bench_world *world, size_t i)
@@ -167,7 +170,7 @@ void bench_world_open(struct bench_world *world, size_t n_nodes)
         add_peer(world, i);
     must(ek_apishell_write_kubeconfig(world->shell, world->kubeconfig, &user, &token, 1, &err),
          &err);
-    create_kinds(world);
+    bench_world_define(world, "evenkeel.dev_controlplanes.yaml");
     create_control_plane(world);
     bench_corpus_init(&world->nodes, &bench_nodes, n_nodes);
     world->texts = ek_xrealloc(NULL, n_nodes, sizeof(char *));
@@ -199,16 +202,16 @@ void bench_world_close(struct bench_world *world)
 
 void bench_world_start(struct bench_world *world, const char *evenkeel)
 {
-    const char *argv[] = {evenkeel,
-                          "run",
-                          "--kubeconfig",
-                          world->kubeconfig,
-                          "--debug-socket=0",
-                          "--health-probe-bind-address=0",
-                          "--zap-log-level",
-                          "error",
-                          NULL};
+    const char *argv[8 + WORLD_FLAGS_MAX] = {evenkeel,
+                                             "run",
+                                             "--kubeconfig",
+                                             world->kubeconfig,
+                                             "--debug-socket=0",
+                                             "--health-probe-bind-address=0",
+                                             "--zap-log-level=error"};
 
+    for (size_t i = 0; i < WORLD_FLAGS_MAX && world->flags[i]; i++)
+        argv[7 + i] = world->flags[i];
     world->controller = bench_spawn(argv, &world->controller_out);
 }
 

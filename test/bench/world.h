@@ -13,7 +13,8 @@
 #include "test/apiserver/shell.h"
 #include "test/bench/corpus.h"
 
-#define WORLD_PEERS 3
+#define WORLD_PEERS     3
+#define WORLD_FLAGS_MAX 6
 
 struct bench_world {
     uv_loop_t loop;
@@ -28,13 +29,22 @@ struct bench_world {
     unsigned long n_written; /* status writes so far */
     double written_ms;       /* bench_now_ms of the last */
     void (*on_written)(void *ctx);
+    void (*on_request)(void *ctx, const char *line, size_t size); /* a line of audit; or NULL */
     void *ctx;
-    pid_t controller; /* 0 when none runs */
+    const char *flags[WORLD_FLAGS_MAX]; /* more for `evenkeel run` */
+    pid_t controller;                   /* 0 when none runs */
     int controller_out;
 };
 
 /* Builds the cluster with n nodes and serves it. */
 void bench_world_open(struct bench_world *world, size_t n_nodes);
+
+/* Sends a request as an administrator, who is to be answered by status. */
+void bench_world_send(struct bench_world *world, const char *method, const char *path,
+                      const char *type, const char *body, int status);
+
+/* Creates the kind that a file of deploy/crd defines. */
+void bench_world_define(struct bench_world *world, const char *file);
 
 /* Ends the controller, if any, and the cluster. */
 void bench_world_close(struct bench_world *world);
@@ -43,7 +53,7 @@ void bench_world_close(struct bench_world *world);
  * NULL), as its upgrade does. */
 void bench_world_touch(struct bench_world *world, size_t i, const char *version);
 
-/* Starts `evenkeel run` against it, without leader election. */
+/* Starts `evenkeel run` against it, with world->flags and without leader election. */
 void bench_world_start(struct bench_world *world, const char *evenkeel);
 
 /* Runs the loop for ms, or until a status was written beyond the first n. False: time is up. */
