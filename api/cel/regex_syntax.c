@@ -354,6 +354,48 @@ static int read_all(struct reader *r)
     return 0;
 }
 
+/* ---- Weighing -------------------------------------------------------------------------------- */
+
+/* About how many ranges a set has. */
+static const struct weight {
+    const char *name;
+    uint32_t ranges;
+} weights[] = {
+    {"L", 650}, {"Ll", 660}, {"Lu", 650}, {"Lo", 500}, {"Lm", 70}, {"Lt", 10},
+    {"M", 300}, {"Mn", 340}, {"Mc", 180}, {"Me", 5},   {"N", 135}, {"Nd", 65},
+    {"Nl", 12}, {"No", 70},  {"P", 190},  {"Po", 185}, {"Ps", 80}, {"Pe", 75},
+    {"Pd", 20}, {"Pc", 6},   {"Pf", 10},  {"Pi", 11},  {"S", 235}, {"So", 185},
+    {"Sm", 65}, {"Sk", 31},  {"Sc", 21},  {"Z", 8},    {"Zs", 7},  {"Zl", 1},
+    {"Zp", 1},  {"C", 700},  {"Cc", 2},   {"Cf", 21},  {"Co", 3},  {"Cs", 1},
+};
+
+/* Scripts have up to this many; most have far less, and so many of them nobody writes. */
+#define SCRIPT_RANGES 180u
+
+static uint32_t weight_of(const char *name, size_t len)
+{
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+        if (strlen(weights[i].name) == len && memcmp(weights[i].name, name, len) == 0)
+            return weights[i].ranges;
+    return SCRIPT_RANGES;
+}
+
+/* Of a translation, in which a backslash before p or P always begins a set. */
+static uint32_t weigh(const char *s, const char *end)
+{
+    uint32_t sum = 0;
+
+    for (; end - s > 2 && sum <= EK_CEL_REGEX_RANGES_MAX; s++) {
+        if (*s != '\\' || (*++s | 0x20) != 'p')
+            continue;
+        bool brace = s[1] == '{';
+        const char *name = s + 1 + brace,
+                   *stop = brace ? memchr(name, '}', (size_t)(end - name)) : name + 1;
+        sum += weight_of(name, stop ? (size_t)(stop - name) : 1);
+    }
+    return sum;
+}
+
 int ek_cel_regex_translate(const char *pattern, size_t len, struct ek_buf *out, struct ek_err *err)
 {
     struct reader r = {.pattern = pattern,
@@ -362,6 +404,7 @@ int ek_cel_regex_translate(const char *pattern, size_t len, struct ek_buf *out, 
                        .room = 16,
                        .out = out,
                        .err = err};
+    size_t from = out->len;
     int rc;
 
     if (len > EK_CEL_REGEX_MAX)
@@ -372,5 +415,8 @@ int ek_cel_regex_translate(const char *pattern, size_t len, struct ek_buf *out, 
     r.levels[0] = (struct level){0};
     rc = read_all(&r);
     ek_free(r.levels);
+    if (rc == 0 && out->len > from &&
+        weigh(out->data + from, out->data + out->len) > EK_CEL_REGEX_RANGES_MAX)
+        return ek_cel_regex_fault(err, EK_E_LIMIT, "expression too large", pattern, len);
     return rc;
 }

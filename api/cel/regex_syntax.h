@@ -16,6 +16,11 @@
 /* Longer patterns are refused. */
 #define EK_CEL_REGEX_MAX ((size_t)256 * 1024)
 
+/* Ranges of code points that the sets of Unicode in a pattern may come to, about: \pL has 650. RE2
+ * holds each occurrence by itself while it reads, 50 octets per range, and before it looks at any
+ * limit. More than half as many again do not fit its program. Go's own limit is 17 million. */
+#define EK_CEL_REGEX_RANGES_MAX 1000000u
+
 /* Reads len octets of valid UTF-8 and appends RE2's words for them to out. Returns 0, EK_E_PARSE
  * with "error parsing regexp: ...", EK_E_LIMIT or EK_E_NOMEM. */
 int ek_cel_regex_translate(const char *pattern, size_t len, struct ek_buf *out, struct ek_err *err);

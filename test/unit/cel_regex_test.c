@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api/cel/regex.h"
@@ -178,6 +179,56 @@ START_TEST(bounded)
 }
 END_TEST
 
+/* Sets of Unicode, as often as it says, and whether that is taken. */
+static const struct {
+    const char *name, *unit;
+    size_t times;
+    bool taken;
+} weighed_rows[] = {
+    {"what a program holds", "\\pL", 1000, true},
+    {"too many", "\\pL", 9000, false},
+    {"in braces", "\\p{Letter}", 9000, false},
+    {"all but", "\\PL", 9000, false},
+    {"in brackets", "[\\pLx]", 9000, false},
+    {"one by one", "\\p{Lu}?", 9000, false},
+    {"of which one is enough", "\\pL|", 9000, false},
+    {"made of several", "\\p{Cn}x", 1500, false},
+    {"small ones", "\\p{Zs}", 20000, true},
+    {"digits", "\\d", 20000, true},
+    {"a script", "\\p{Greek}", 2000, true},
+    {"no set, but a backslash", "\\\\pL", 20000, true},
+    {"quoted", "\\Q\\pL\\E", 20000, true},
+};
+
+static size_t peak_memory(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (size_t)usage.ru_maxrss * 1024;
+}
+
+/* What is refused is refused before it takes memory: each row runs in a process of its own. */
+START_TEST(weighed)
+{
+    size_t len = strlen(weighed_rows[_i].unit), before;
+    EK_AUTOFREE char *pattern = ek_xalloc(len * weighed_rows[_i].times + 1);
+    struct ek_err err = {0};
+
+    for (size_t i = 0; i < weighed_rows[_i].times; i++)
+        memcpy(pattern + i * len, weighed_rows[_i].unit, len);
+    before = peak_memory();
+    struct ek_cel_regex *regex = ek_cel_regex_new(pattern, len * weighed_rows[_i].times, &err);
+    ck_assert_msg((regex != NULL) == weighed_rows[_i].taken, "%s: %.100s", weighed_rows[_i].name,
+                  err.message);
+    ck_assert_msg(regex || (err.code == EK_E_LIMIT && strstr(err.message, "expression too large")),
+                  "%s: %.100s", weighed_rows[_i].name, err.message);
+    ck_assert_msg(regex || peak_memory() - before < ((size_t)24 << 20), "%s: %zu octets",
+                  weighed_rows[_i].name, peak_memory() - before);
+    ek_cel_regex_free(regex);
+}
+END_TEST
+
 /* Letters of every script a thousand times are what a policy may well ask for. */
 START_TEST(unicode_repeated)
 {
@@ -225,9 +276,11 @@ int main(void)
     TCase *tcase = tcase_create("all");
     SRunner *runner = srunner_create(suite);
 
+    tcase_set_timeout(tcase, 30); /* large programs, with sanitizers on a busy machine */
     tcase_add_loop_test(tcase, syntax, 0, sizeof syntax_rows / sizeof *syntax_rows);
     tcase_add_loop_test(tcase, answers, 0, sizeof answer_rows / sizeof *answer_rows);
     tcase_add_test(tcase, bounded);
+    tcase_add_loop_test(tcase, weighed, 0, sizeof weighed_rows / sizeof *weighed_rows);
     tcase_add_test(tcase, unicode_repeated);
     tcase_add_test(tcase, starved);
     tcase_add_test(tcase, without_memory);
