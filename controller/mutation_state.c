@@ -130,7 +130,7 @@ static void join_bindings(struct ek_mutation_state *state)
         if (b->of)
             b->of->n_bindings++;
     }
-    next = state->by_policy = ek_xalloc((state->n_bindings + 1) * sizeof *next);
+    next = state->by_policy = ek_xalloc((state->n_bindings + 1) * sizeof(struct ek_binding *));
     for (size_t i = 0; i < state->n_policies; i++) {
         state->policies[i].bindings = next;
         next += state->policies[i].n_bindings;
