@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/mem.h"
 #include "controller/gates_controller.h"
 #include "controller/mutation_controller.h"
 #include "controller/skew_controller.h"
@@ -72,10 +73,16 @@ static struct ek_runner *gates_runner(void *controller)
 static void gates_informers(void *controller, const struct ek_registry_visit *visit)
 {
     const struct ek_gates_watch *watch = ek_gates_controller_watch(controller);
+    struct ek_informer *informer;
+    const char *crd;
 
     for (int r = 0; r < EK_GATES_RESOURCES; r++)
         ek_registry_visit(visit, ek_gates_watch_resource(watch, r)->resource,
                           ek_gates_watch_informer(watch, r));
+    for (size_t i = 0; (informer = ek_gates_watch_followed(watch, i, &crd)) != NULL; i++) {
+        EK_AUTOFREE char *name = ek_xasprintf("customresourcedefinitions-%s", crd);
+        ek_registry_visit(visit, name, informer);
+    }
 }
 
 /* --- the webhook's certificates ----------------------------------------------------------- */

@@ -96,8 +96,25 @@ static void publish(struct ek_gates_controller *c)
     ek_free(kinds);
 }
 
+/* A CRD that is followed from now on is not settled yet; it will be heard of. */
+static void follow_crds(struct ek_gates_controller *c)
+{
+    size_t n;
+    struct ek_obj **items = ek_store_snapshot(ek_gates_watch_store(c->watch, EK_GATES_OBJECTS), &n);
+    const char **names = ek_xalloc((n + 1) * sizeof *names);
+
+    if (n > EK_GATES_REGISTERED_MAX)
+        n = EK_GATES_REGISTERED_MAX;
+    for (size_t i = 0; i < n; i++)
+        names[i] = ek_obj_name(items[i]);
+    ek_gates_watch_follow(c->watch, names, n);
+    ek_free(names);
+    ek_snapshot_free(items, n);
+}
+
 static void build(struct ek_gates_controller *c, struct ek_reconcile *run)
 {
+    follow_crds(c);
     if (ek_gates_watch_is_settled(c->watch)) {
         c->next_build_ms = uv_now(c->config.loop) + PACE_MS;
         ek_gates_state_update(&c->state, c->watch);
@@ -253,8 +270,8 @@ static void tell_orphan(void *arg, const char *crd)
     ek_recorder_record(
         c->config.recorder,
         &(struct ek_event){
-            .regarding = {.api_version = ek_obj_api_version(obj),
-                          .kind = ek_obj_kind(obj),
+            .regarding = {.api_version = "apiextensions.k8s.io/v1",
+                          .kind = "CustomResourceDefinition",
                           .namespace = "",
                           .name = ek_obj_name(obj),
                           .uid = ek_obj_uid(obj),

@@ -74,8 +74,8 @@ static void tell(struct ek_gates_imports *imports, const struct ek_obj *crd, boo
                  const char *reason, const char *note)
 {
     struct ek_event event = {
-        .regarding = {.api_version = ek_obj_api_version(crd),
-                      .kind = ek_obj_kind(crd),
+        .regarding = {.api_version = "apiextensions.k8s.io/v1",
+                      .kind = "CustomResourceDefinition",
                       .namespace = "",
                       .name = ek_obj_name(crd),
                       .uid = ek_obj_uid(crd),

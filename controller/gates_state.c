@@ -85,7 +85,6 @@ static bool keep(struct ek_gated_kind *kind, struct ek_gated_kind *old)
 void ek_gates_state_update(struct ek_gates_state *state, const struct ek_gates_watch *watch)
 {
     struct ek_gates_state next = {.read = state->read};
-    const struct ek_store *crds = ek_gates_watch_store(watch, EK_GATES_CRDS);
     struct ek_obj **items =
         ek_store_snapshot(ek_gates_watch_store(watch, EK_GATES_OBJECTS), &next.n);
 
@@ -93,7 +92,7 @@ void ek_gates_state_update(struct ek_gates_state *state, const struct ek_gates_w
     for (size_t i = 0; i < next.n; i++) {
         struct ek_gated_kind *kind = &next.kinds[i];
         kind->obj = ek_obj_ref(items[i]);
-        kind->crd = ek_obj_ref(ek_store_get(crds, ek_obj_name(items[i])));
+        kind->crd = ek_obj_ref(ek_gates_watch_crd(watch, ek_obj_name(items[i])));
         if (keep(kind, find(state, ek_obj_name(kind->obj))))
             continue;
         read_kind(kind);

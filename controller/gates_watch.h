@@ -4,6 +4,9 @@
  * they are named after, the two webhook configurations that we write, our namespace, and the
  * ConfigMap that remembers which annotations were imported.
  *
+ * CRDs may be thousands, and large. So of all of them only metadata is kept, for annotations; those
+ * that gates are named after are followed one by one and kept whole.
+ *
  * Threading: the loop thread; changed is called from the loop.
  */
 #ifndef CONTROLLER_GATES_WATCH_H
@@ -18,7 +21,7 @@ struct ek_gates_watch;
 
 enum ek_gates_resource {
     EK_GATES_OBJECTS,
-    EK_GATES_CRDS,
+    EK_GATES_CRDS,       /* metadata of all */
     EK_GATES_MUTATING,   /* our MutatingWebhookConfiguration alone */
     EK_GATES_VALIDATING, /* our ValidatingWebhookConfiguration alone */
     EK_GATES_NAMESPACE,  /* ours alone; not watched where it is not known */
@@ -35,7 +38,18 @@ void ek_gates_watch_start(struct ek_gates_watch *watch);
 /* Stops everything; on_closed (may be NULL) is called from the loop, after which it is gone. */
 void ek_gates_watch_close(struct ek_gates_watch *watch, void (*on_closed)(void *ctx), void *ctx);
 
-/* True when everything has been listed, or we were told why it may not be. */
+/* Follows the CRDs with these n names, and no others. Not from inside changed. */
+void ek_gates_watch_follow(struct ek_gates_watch *watch, const char *const *names, size_t n);
+
+/* The CRD of a name that is followed; NULL when there is none. */
+const struct ek_obj *ek_gates_watch_crd(const struct ek_gates_watch *watch, const char *name);
+
+/* The informer of the i-th CRD that is followed, with its name; NULL beyond the last. */
+struct ek_informer *ek_gates_watch_followed(const struct ek_gates_watch *watch, size_t i,
+                                            const char **ret_name);
+
+/* True when everything has been listed, what is followed included, or we were told why it may not
+ * be. */
 bool ek_gates_watch_is_settled(const struct ek_gates_watch *watch);
 
 /* What may not be read, with what to do; NULL for nothing. Owned. *ret_blind: gates or CRDs were

@@ -17,6 +17,8 @@ static const char *str_or_empty(const char *s)
 static bool is_other_kind(yyjson_val *object, const struct ek_decode_type *type)
 {
     const char *kind = ek_json_str(object, "kind", NULL);
+    if (type->metadata_only && kind && !strcmp(kind, "PartialObjectMetadata"))
+        return false;
     return kind && strcmp(kind, type->kind) != 0;
 }
 

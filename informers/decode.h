@@ -25,6 +25,7 @@
 struct ek_decode_type {
     const char *api_version; /* "coordination.k8s.io/v1" */
     const char *kind;        /* "Lease" */
+    bool metadata_only;      /* objects may also come as PartialObjectMetadata, and stay so */
 };
 
 struct ek_list_page {

@@ -76,6 +76,7 @@ static void resource_dup(struct ek_resource *to, const struct ek_resource *from)
         .namespace = ek_xstrdup(from->namespace),
         .label_selector = ek_xstrdup(from->label_selector),
         .field_selector = ek_xstrdup(from->field_selector),
+        .metadata_only = from->metadata_only,
         .optional = from->optional,
     };
 }
@@ -150,6 +151,9 @@ static void end_path(const struct ek_informer *informer, struct ek_buf *out)
     add_query(out, "fieldSelector", informer->resource.field_selector);
 }
 
+/* A server that does not know the first form gives the second. */
+#define PARTIAL(kind) "application/json;as=" kind ";g=meta.k8s.io;v=v1,application/json"
+
 static void on_list_done(void *ctx, const struct ek_response *resp, const struct ek_err *err);
 static void on_watch_done(void *ctx, const struct ek_response *resp, const struct ek_err *err);
 static int on_watch_data(void *ctx, const char *data, size_t len);
@@ -162,6 +166,7 @@ static void start_list(struct ek_informer *informer, const struct ek_list_query 
         .timeout_ms = query->timeout_ms,
         .max_body = LIST_BODY_MAX,
         .no_retry = true, /* the reflector sees to it */
+        .accept = informer->resource.metadata_only ? PARTIAL("PartialObjectMetadataList") : NULL,
     };
 
     begin_path(informer, &path);
@@ -181,7 +186,11 @@ static void start_watch(struct ek_informer *informer, const struct ek_watch_quer
 {
     EK_AUTO(ek_buf) path;
     char timeout[24];
-    struct ek_request request = {.on_data = on_watch_data, .no_retry = true};
+    struct ek_request request = {
+        .on_data = on_watch_data,
+        .no_retry = true,
+        .accept = informer->resource.metadata_only ? PARTIAL("PartialObjectMetadata") : NULL,
+    };
 
     begin_path(informer, &path);
     snprintf(timeout, sizeof timeout, "%lld", (long long)query->timeout_s);
@@ -219,7 +228,8 @@ static void on_timer(uv_timer_t *timer)
 
 static struct ek_decode_type type_of(const struct ek_informer *informer)
 {
-    return (struct ek_decode_type){informer->api_version, informer->resource.kind};
+    return (struct ek_decode_type){informer->api_version, informer->resource.kind,
+                                   informer->resource.metadata_only};
 }
 
 /* A server's message may not say what it is about ("Unauthorized"). */

@@ -27,8 +27,10 @@ struct ek_resource {
     const char *namespace;      /* "" or NULL for all, or for cluster-scoped resources */
     const char *label_selector; /* NULL for none */
     const char *field_selector; /* NULL for none */
-    bool optional; /* served by some clusters only: while the server answers 404 the informer
-                      counts as synced and empty, and asks again every minute */
+    bool metadata_only; /* of the objects only metadata is wanted: a server that can leaves out all
+                           else, and kind and apiVersion with it (PartialObjectMetadata) */
+    bool optional;      /* served by some clusters only: while the server answers 404 the informer
+                           counts as synced and empty, and asks again every minute */
 };
 
 /* How an informer is doing, for /readyz, metrics and debugging. Strings are borrowed. */

@@ -45,7 +45,7 @@
     "other:\n  <<: *base\n  c: *base\n  text: |\n    two\n    lines\n"                             \
     "list:\n- 1\n- {d: e}\n- [f, g]\n1: key\n"
 
-static const struct ek_decode_type lease_type = {"coordination.k8s.io/v1", "Lease"};
+static const struct ek_decode_type lease_type = {"coordination.k8s.io/v1", "Lease", false};
 
 void alloc_result_done(struct alloc_result *r)
 {

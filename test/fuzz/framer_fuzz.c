@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void feed_reflector(struct ek_reflector *reflector, struct ek_str text)
 {
-    static const struct ek_decode_type type = {"coordination.k8s.io/v1", "Lease"};
+    static const struct ek_decode_type type = {"coordination.k8s.io/v1", "Lease", true};
     struct ek_reflector_actions actions;
     struct ek_watch_frame frame;
     struct ek_list_page page;

@@ -8,7 +8,7 @@
 #include "api/buf.h"
 #include "informers/decode.h"
 
-static const struct ek_decode_type lease = {"coordination.k8s.io/v1", "Lease"};
+static const struct ek_decode_type lease = {"coordination.k8s.io/v1", "Lease", false};
 
 static const struct {
     const char *name, *json;
@@ -79,6 +79,33 @@ START_TEST(a_frame_is_checked)
                   ek_watch_type_name(frame.type));
     if (frame.type == EK_WATCH_ERROR)
         ck_assert_int_ne(frame.status.code, 0);
+    ek_watch_frame_done(&frame);
+}
+END_TEST
+
+/* Metadata alone is what was asked for where it was asked for, and nowhere else. */
+START_TEST(metadata_alone_is_another_kind_unless_wanted)
+{
+    static const struct ek_decode_type light = {"coordination.k8s.io/v1", "Lease", true};
+    static const char page_json[] = "{\"kind\":\"PartialObjectMetadataList\",\"items\":[{\"kind\":"
+                                    "\"PartialObjectMetadata\",\"metadata\":{\"name\":\"a\"}}]}";
+    static const char frame_json[] = "{\"type\":\"ADDED\",\"object\":{\"kind\":"
+                                     "\"PartialObjectMetadata\",\"metadata\":{\"name\":\"a\"}}}";
+    struct ek_list_page page;
+    struct ek_watch_frame frame;
+
+    ck_assert_int_eq(ek_decode_list_page(page_json, strlen(page_json), &lease, &page, NULL),
+                     EK_E_UNSUPPORTED);
+    ck_assert_int_eq(ek_decode_list_page(page_json, strlen(page_json), &light, &page, NULL), 0);
+    ck_assert_uint_eq(page.n, 1);
+    ek_list_page_done(&page);
+    ck_assert_int_eq(ek_decode_watch_frame(frame_json, strlen(frame_json), &lease, &frame, NULL),
+                     0);
+    ck_assert_int_eq(frame.type, EK_WATCH_UNKNOWN);
+    ek_watch_frame_done(&frame);
+    ck_assert_int_eq(ek_decode_watch_frame(frame_json, strlen(frame_json), &light, &frame, NULL),
+                     0);
+    ck_assert_int_eq(frame.type, EK_WATCH_ADDED);
     ek_watch_frame_done(&frame);
 }
 END_TEST
@@ -173,6 +200,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_page_is_checked, 0, (int)EK_ARRAY_SIZE(documents));
     tcase_add_loop_test(tcase, a_frame_is_checked, 0, (int)EK_ARRAY_SIZE(frames));
     tcase_add_loop_test(tcase, what_goes_back_in_a_path_is_bounded, 0, 6);
+    tcase_add_test(tcase, metadata_alone_is_another_kind_unless_wanted);
     tcase_add_test(tcase, a_status_becomes_one_clean_line);
     tcase_add_test(tcase, a_page_without_memory_fails_cleanly);
     suite_add_tcase(suite, tcase);

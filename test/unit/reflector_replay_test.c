@@ -17,10 +17,11 @@
 
 #define CLUSTER EK_SHARED_DATA "/cluster/"
 
-static const struct ek_decode_type lease = {"coordination.k8s.io/v1", "Lease"};
-static const struct ek_decode_type candidate = {"coordination.k8s.io/v1beta1", "LeaseCandidate"};
-static const struct ek_decode_type slice = {"discovery.k8s.io/v1", "EndpointSlice"};
-static const struct ek_decode_type node = {"v1", "Node"};
+static const struct ek_decode_type lease = {"coordination.k8s.io/v1", "Lease", false};
+static const struct ek_decode_type candidate = {"coordination.k8s.io/v1beta1", "LeaseCandidate",
+                                                false};
+static const struct ek_decode_type slice = {"discovery.k8s.io/v1", "EndpointSlice", false};
+static const struct ek_decode_type node = {"v1", "Node", false};
 
 /* A shell around a reflector that does no I/O: it applies to the store and remembers requests. */
 struct replay {
