@@ -43,13 +43,14 @@ static void put_back(struct ek_gates_walk__ *w, yyjson_val *scale, int64_t repli
     ek_buf_puts(&w->pointer, "/spec");
     if (yyjson_is_obj(spec)) {
         ek_buf_puts(&w->pointer, "/replicas");
-    } else {
+    } else { /* which replaces what is no object */
         yyjson_mut_val *parent = yyjson_mut_obj(w->doc);
-        yyjson_mut_obj_add_val(w->doc, parent, "replicas", value);
-        value = parent;
-        op = "add"; /* replaces what is no object */
+        value = yyjson_mut_obj_add_val(w->doc, parent, "replicas", value) ? parent : NULL;
     }
-    ek_gates_patch__(w, op, value);
+    if (value)
+        ek_gates_patch__(w, op, value);
+    else
+        w->rc = EK_E_NOMEM;
 }
 
 bool ek_gates_walk_scale__(struct ek_gates_walk__ *w)

@@ -18,6 +18,7 @@
 #include "informers/framer.h"
 #include "informers/probe_session.h"
 #include "informers/recording.h"
+#include "test/support/gates_case.h"
 #include "test/support/mutation_world.h"
 
 #define LARGE ((size_t)64 * 1024 * 1024) /* buffers that are allowed to fail */
@@ -504,6 +505,30 @@ static int mutate_object(struct alloc_result *r, struct ek_err *err)
     return 0;
 }
 
+/* A write whose fields are dropped, frozen and put back, decided anew. */
+static int decide_gates(struct alloc_result *r, struct ek_err *err)
+{
+    static struct test_gates_write world;
+    struct ek_gates_outcome outcome;
+    struct ek_arena *arena = ek_arena_new((size_t)1 << 20);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
+
+    if (!world.gates) /* reading definitions aborts without memory */
+        test_gates_open(&world, &(struct test_gates_case){
+                                    .spec = "{featureGates: [{name: A, preRelease: alpha, "
+                                            "fieldPaths: [.spec.a, .spec.b, .spec.c.d]}]}",
+                                    .old = "{spec: {a: 1, b: [1, 2, 3, 4, 5], c: {d: {e: [6]}}}}",
+                                    .new = "{spec: {a: 2, f: 5}}"});
+    int rc =
+        doc ? ek_gates_decide(world.gates, &world.shape, &world.request, arena, doc, &outcome, err)
+            : no_memory(err);
+    if (!rc && !(r->doc = yyjson_mut_val_imut_copy(outcome.patch, &ek_json_alc)))
+        rc = no_memory(err);
+    yyjson_mut_doc_free(doc);
+    ek_arena_free(arena);
+    return rc;
+}
+
 const struct alloc_row alloc_rows[] = {
     {"parse an object", parse_object, 3},
     {"slim an object", slim_object, 3},
@@ -529,5 +554,6 @@ const struct alloc_row alloc_rows[] = {
     {"expose metrics", expose_metrics, 1},
     {"compile and evaluate CEL", run_cel, 8},
     {"mutate an object", mutate_object, 8},
+    {"decide a gated write", decide_gates, 4},
 };
 const size_t alloc_n_rows = EK_ARRAY_SIZE(alloc_rows);
