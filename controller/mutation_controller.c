@@ -18,7 +18,7 @@
 #define PACE_MS   250
 #define SETTLE_MS 5
 
-/* How long the first snapshot waits for params and schemas. */
+/* How long params and schemas are waited for. */
 #define PATIENCE_MS 10000
 
 /* Until our endpoint is ready, or the bundle there, writing looks again this often. */
@@ -34,7 +34,8 @@ struct ek_mutation_controller {
     struct ek_mutation_state state;
     struct ek_mutation_lists lists;
     struct ek_plugin_census census;
-    uint64_t next_build_ms, started_ms;
+    uint64_t next_build_ms;
+    uint64_t loading_ms;     /* since when params or schemas are being read; 0: all are there */
     bool published;          /* a snapshot has been made */
     bool without_conditions; /* a server did not take the policies' own */
     /* Of the write under way. */
@@ -61,14 +62,18 @@ static void on_change(void *ctx)
     ek_runner_add_after(c->runner, BUILD, 0, (int64_t)(due - now));
 }
 
-/* The first snapshot is what readiness waits for, so it should be able to judge: but not forever,
- * for params may be of a kind that nobody serves. */
-static bool may_publish(const struct ek_mutation_controller *c)
+/* Whether params or schemas will be there soon: not forever, for nothing may come of it. */
+static bool is_loading(struct ek_mutation_controller *c)
 {
-    if (c->published || uv_now(c->config.loop) > c->started_ms + PATIENCE_MS)
-        return true;
-    return ek_mutation_params_are_settled(ek_mutation_watch_params(c->watch)) &&
-           ek_mutation_schemas_are_settled(ek_mutation_watch_schemas(c->watch));
+    uint64_t now = uv_now(c->config.loop);
+    bool settled = ek_mutation_params_are_settled(ek_mutation_watch_params(c->watch)) &&
+                   ek_mutation_schemas_are_settled(ek_mutation_watch_schemas(c->watch));
+
+    if (settled)
+        c->loading_ms = 0;
+    else if (!c->loading_ms)
+        c->loading_ms = now;
+    return !settled && now < c->loading_ms + PATIENCE_MS;
 }
 
 static void build(struct ek_mutation_controller *c, struct ek_reconcile *run)
@@ -82,16 +87,19 @@ static void build(struct ek_mutation_controller *c, struct ek_reconcile *run)
     ek_mutation_state_follow(&c->state, c->watch);
     if (c->reporter)
         ek_mutation_reporter_sync(c->reporter);
-    if (!may_publish(c)) {
-        ek_reconcile_done(run, (struct ek_outcome){.requeue_after_ms = PACE_MS}, NULL);
-        return;
+    bool loading = is_loading(c);
+    struct ek_outcome outcome = {.requeue_after_ms = loading ? PACE_MS : 0};
+    /* The first snapshot is what readiness waits for, so it should be able to judge. */
+    if (c->published || !loading) {
+        if (c->config.webhook)
+            ek_webhook_publish(c->config.webhook,
+                               ek_mutation_snapshot_make(&c->state, c->watch, &c->lists, loading));
+        c->published = true;
     }
-    if (c->config.webhook)
-        ek_webhook_publish(c->config.webhook,
-                           ek_mutation_snapshot_make(&c->state, c->watch, &c->lists));
-    c->published = true;
-    ek_runner_add(c->runner, WRITE, 0);
-    ek_reconcile_done(run, (struct ek_outcome){0}, NULL);
+    /* API servers are told of a policy when we can carry it out. */
+    if (!loading)
+        ek_runner_add(c->runner, WRITE, 0);
+    ek_reconcile_done(run, outcome, NULL);
 }
 
 /* ---- Writing ---- */
@@ -187,7 +195,7 @@ static bool register_one(struct ek_mutation_controller *c, enum ek_registration_
     options.without_conditions = c->without_conditions;
     ek_registration_write_plan(&c->state, c->watch, &options, kind, &w);
     if (c->config.certs && bundle)
-        ek_webhook_certs_published(c->config.certs, place->publisher, bundle, w.current);
+        ek_webhook_certs_published(c->config.certs, place->publisher, bundle, w.carries);
     if (w.current)
         return false;
     if (!w.withdraws && !is_ready(c, bundle)) {
@@ -340,7 +348,6 @@ static int start_watch(void *ctx, struct ek_err *err)
 {
     struct ek_mutation_controller *c = ctx;
     (void)err;
-    c->started_ms = uv_now(c->config.loop);
     ek_mutation_watch_start(c->watch);
     return 0;
 }

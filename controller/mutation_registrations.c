@@ -32,6 +32,8 @@ void ek_registration_write_plan(const struct ek_mutation_state *state,
     w->doc = ek_json_doc_new();
     w->content = ek_registration_write(&state->registrations[kind], state->bound, &all, w->doc);
     w->current = ek_registration_is_current(w->content, live ? ek_obj_root(live) : NULL);
+    w->carries = !options->ca_bundle ||
+                 ek_registration_carries(live ? ek_obj_root(live) : NULL, options->ca_bundle);
     w->withdraws = state->registrations[kind].n_entries == 0;
 }
 

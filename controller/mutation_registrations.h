@@ -21,6 +21,7 @@ struct ek_registration_write {
     yyjson_mut_doc *doc;     /* owned: of content */
     yyjson_mut_val *content; /* for server-side apply */
     bool current;            /* the cluster has it already */
+    bool carries;            /* the cluster's has the authorities, if there is one */
     bool withdraws;          /* there is nothing to be registered */
 };
 

@@ -109,11 +109,13 @@ static void add_schema(void *ctx, const char *group, const char *version,
 
 struct ek_webhook_snapshot *ek_mutation_snapshot_make(const struct ek_mutation_state *state,
                                                       struct ek_mutation_watch *watch,
-                                                      struct ek_mutation_lists *lists)
+                                                      struct ek_mutation_lists *lists, bool loading)
 {
     struct ek_webhook_snapshot *snapshot = ek_webhook_snapshot_new();
     struct ek_object_list *namespaces = ek_mutation_watch_namespaces(watch);
 
+    if (loading)
+        ek_webhook_snapshot_set_loading(snapshot);
     ek_webhook_snapshot_set_namespaces(snapshot, namespaces);
     ek_object_list_unref(namespaces);
     add_sets(snapshot, state);

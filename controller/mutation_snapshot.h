@@ -22,9 +22,11 @@ struct ek_mutation_lists {
 void ek_mutation_lists_done(struct ek_mutation_lists *lists);
 
 /* One reference for the caller. Sets are named as the registration's entries; those that it does
- * not have now are there too, and empty. "" is all policies. */
+ * not have now are there too, and empty. "" is all policies. loading: as in
+ * ek_webhook_snapshot_set_loading. */
 struct ek_webhook_snapshot *ek_mutation_snapshot_make(const struct ek_mutation_state *state,
                                                       struct ek_mutation_watch *watch,
-                                                      struct ek_mutation_lists *lists);
+                                                      struct ek_mutation_lists *lists,
+                                                      bool loading);
 
 #endif

@@ -168,7 +168,9 @@ static void go_on(struct job *job, const struct ek_policy_set *set, int rc)
         answer_failure(job, set, ek_strerror(rc));
     } else if (job->rounds >= ROUNDS_MAX) {
         answer_failure(job, set, "they ask the API server for too much");
-    } else if (!ask(job)) {
+    } else if (!ask(job) && ek_webhook_snapshot_is_loading(job->world.snapshot)) {
+        ek_webhook_refuse__(&job->exchange, 503, "params or schemas are still being read");
+    } else if (job->n_asked == 0) {
         answer_failure(job, set, "they wait for what nobody tells");
     }
 }

@@ -109,7 +109,7 @@ struct ek_webhook_snapshot {
     size_t n_sets, n_params, n_schemas;
     struct ek_object_list *namespaces;
     struct ek_equivalents equivalents;
-    bool has_equivalents;
+    bool has_equivalents, loading;
     void (*release)(void *arg);
 };
 
@@ -189,6 +189,16 @@ void ek_webhook_snapshot_add_policies(struct ek_webhook_snapshot *snapshot, cons
     set.set = (struct ek_policy_set){set.bound, n};
     snapshot->sets = ek_xrealloc(snapshot->sets, snapshot->n_sets + 1, sizeof set);
     snapshot->sets[snapshot->n_sets++] = set;
+}
+
+void ek_webhook_snapshot_set_loading(struct ek_webhook_snapshot *snapshot)
+{
+    snapshot->loading = true;
+}
+
+bool ek_webhook_snapshot_is_loading(const struct ek_webhook_snapshot *snapshot)
+{
+    return snapshot->loading;
 }
 
 void ek_webhook_snapshot_set_namespaces(struct ek_webhook_snapshot *snapshot,

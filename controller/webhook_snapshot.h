@@ -66,6 +66,10 @@ void ek_webhook_snapshot_add_policies(struct ek_webhook_snapshot *snapshot, cons
 void ek_webhook_snapshot_set_namespaces(struct ek_webhook_snapshot *snapshot,
                                         const struct ek_object_list *list);
 
+/* Params or schemas are still being read, and another snapshot will have them soon: until then one
+ * that is missing says nothing. */
+void ek_webhook_snapshot_set_loading(struct ek_webhook_snapshot *snapshot);
+
 /* A kind that policies use for params. objects NULL: it is known, but not synced yet. Kinds that
  * were not added are not known. */
 void ek_webhook_snapshot_add_params(struct ek_webhook_snapshot *snapshot, const char *api_version,
@@ -91,6 +95,8 @@ struct ek_webhook_params {
     bool namespaced;
     const struct ek_object_list *objects; /* NULL while not synced */
 };
+
+bool ek_webhook_snapshot_is_loading(const struct ek_webhook_snapshot *snapshot);
 
 /* All of these return borrowed values, NULL where there is none. */
 const struct ek_policy_set *ek_webhook_snapshot_policies(const struct ek_webhook_snapshot *snapshot,

@@ -113,6 +113,8 @@ static enum ek_world_answer param_scope(void *arg, const char *api_version, cons
     const struct ek_webhook_params *params =
         ek_webhook_snapshot_params(world->snapshot, api_version, kind);
 
+    if (!params && ek_webhook_snapshot_is_loading(world->snapshot))
+        return EK_WORLD_PENDING;
     if (!params)
         return params_failed(err, EK_E_NOENT, api_version, kind, "not known");
     *ret_namespaced = params->namespaced;
@@ -163,6 +165,8 @@ static enum ek_world_answer get_params(void *arg, const char *api_version, const
     const struct ek_webhook_params *params =
         ek_webhook_snapshot_params(world->snapshot, api_version, kind);
 
+    if ((!params || !params->objects) && ek_webhook_snapshot_is_loading(world->snapshot))
+        return EK_WORLD_PENDING;
     if (!params)
         return params_failed(err, EK_E_NOENT, api_version, kind, "not known");
     if (!params->objects)
@@ -182,7 +186,9 @@ static enum ek_world_answer get_schema(void *arg, const struct ek_gvk *kind,
 
     (void)err;
     *ret_schema = ek_webhook_snapshot_schema(world->snapshot, kind);
-    return *ret_schema ? EK_WORLD_FOUND : EK_WORLD_ABSENT;
+    if (*ret_schema)
+        return EK_WORLD_FOUND;
+    return ek_webhook_snapshot_is_loading(world->snapshot) ? EK_WORLD_PENDING : EK_WORLD_ABSENT;
 }
 
 /* ---- Access ---- */

@@ -3,7 +3,8 @@
  * The world of one admission request (struct ek_mutation_world): the snapshot, and beside it what
  * had to be asked of the API server for this request. It decides nothing and sends nothing: what is
  * not known becomes a pending answer and an ask, which the caller posts and hands in again when it
- * is answered.
+ * is answered. What the next snapshot will bring (ek_webhook_snapshot_is_loading) is pending
+ * without an ask.
  *
  * Access reviews are remembered per serving thread under a hash of user and question, ten seconds
  * whatever the answer was; failures are not. A Namespace that the snapshot lacks is asked for each

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base64.h"
 #include "api/mem.h"
 #include "api/obj.h"
 #include "reconcilers/mutation/registration-internal.h"
@@ -281,6 +282,21 @@ static bool selectors_are_same(yyjson_val *live, yyjson_mut_val *wanted)
         yyjson_val *a = yyjson_obj_get(live, names[i]);
         yyjson_mut_val *b = yyjson_mut_obj_get(wanted, names[i]);
         if (b && yyjson_obj_size(a) != yyjson_mut_obj_size(b))
+            return false;
+    }
+    return true;
+}
+
+bool ek_registration_carries(yyjson_val *live, const char *ca_bundle)
+{
+    EK_AUTOFREE char *coded = ek_base64_encode(ca_bundle, strlen(ca_bundle));
+    yyjson_val *hook;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(live, "webhooks"), i, n, hook)
+    {
+        const char *has = ek_json_str(hook, "clientConfig", "caBundle", NULL);
+        if (!has || strcmp(has, coded) != 0)
             return false;
     }
     return true;

@@ -99,4 +99,8 @@ yyjson_mut_val *ek_registration_write(const struct ek_registration *registration
  * is to be written. Without webhooks no object is as good as an empty one. */
 bool ek_registration_is_current(yyjson_mut_val *content, yyjson_val *live);
 
+/* True when all webhooks of live have ca_bundle (PEM), whatever else they say; so it is when there
+ * are none. */
+bool ek_registration_carries(yyjson_val *live, const char *ca_bundle);
+
 #endif

@@ -332,22 +332,29 @@ static const char crd[] =
     "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":"
     "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}}}]}}";
 
-struct ek_webhook_snapshot *webhook_snapshot(size_t n, const char *extra)
+struct ek_webhook_snapshot *webhook_snapshot_early(size_t n, const char *extra)
 {
     struct ek_webhook_snapshot *snapshot = ek_webhook_snapshot_new();
     EK_AUTOPTR(ek_obj, ek_obj_unref) *namespace = parse_object(
         "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"ns\"}}");
-    EK_AUTOPTR(ek_obj, ek_obj_unref) *definition = parse_object(crd);
     EK_AUTOPTR(ek_object_list, ek_object_list_unref) *namespaces =
         ek_object_list_new(&namespace, 1);
+
+    ek_webhook_snapshot_set_namespaces(snapshot, namespaces);
+    add_policies(snapshot, n, extra);
+    return snapshot;
+}
+
+struct ek_webhook_snapshot *webhook_snapshot(size_t n, const char *extra)
+{
+    struct ek_webhook_snapshot *snapshot = webhook_snapshot_early(n, extra);
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *definition = parse_object(crd);
     EK_AUTOPTR(ek_schema, ek_schema_unref) *schema = NULL;
     struct ek_err err;
 
     ck_assert_msg(ek_schema_compile_crd(ek_obj_root(definition), "v1", &schema, &err) == 0, "%s",
                   err.message);
-    ek_webhook_snapshot_set_namespaces(snapshot, namespaces);
     ek_webhook_snapshot_add_schema(snapshot, "example.com", "v1", schema);
-    add_policies(snapshot, n, extra);
     return snapshot;
 }
 

@@ -80,6 +80,9 @@ unsigned short webhook_fixture_port(const struct webhook_fixture *fixture);
  * each: a JSON text of members. */
 struct ek_webhook_snapshot *webhook_snapshot(size_t n, const char *extra);
 
+/* The same when the schema has not come yet. */
+struct ek_webhook_snapshot *webhook_snapshot_early(size_t n, const char *extra);
+
 /* ---- Clients ---- */
 
 /* A connection: TLS that trusts the fixture's authority when the webhook has TLS. */

@@ -417,6 +417,9 @@ START_TEST(knows_itself)
     struct ek_obj *live = ek_obj_from_mut(s.content);
     yyjson_mut_obj_remove_key(s.content, "kind");
     ck_assert(ek_registration_is_current(s.content, ek_obj_root(live)));
+    ck_assert(ek_registration_carries(ek_obj_root(live), options.ca_bundle));
+    ck_assert(!ek_registration_carries(ek_obj_root(live), "PEM2"));
+    ck_assert(ek_registration_carries(NULL, "PEM2"));
     ck_assert(!ek_registration_is_current(s.content, NULL));
     ck_assert(ek_registration_is_current(empty.content, NULL));
     ck_assert(!ek_registration_is_current(empty.content, ek_obj_root(live)));

@@ -193,6 +193,31 @@ START_TEST(unreadable_namespace)
 }
 END_TEST
 
+/* What will be there soon is worth another try, which API servers make; what is not is an error. */
+START_TEST(schemas_that_are_being_read)
+{
+    struct ek_webhook_snapshot *early = webhook_snapshot_early(1, NULL);
+    struct ek_webhook_snapshot *enough = webhook_snapshot(1, NULL);
+
+    ek_webhook_snapshot_set_loading(early);
+    ek_webhook_snapshot_set_loading(enough);
+    webhook_fixture_start(&fixture, 1, true, 0);
+    webhook_fixture_publish(&fixture, early);
+    EK_AUTOFREE char *again = review_in("/mutate", "ns");
+    ck_assert_int_eq(webhook_status(again), 503);
+    ck_assert_ptr_nonnull(strstr(again, "\r\nRetry-After: 1\r\n"));
+    EK_AUTOFREE char *check = review_in("/validate", "ns");
+    ck_assert_int_eq(webhook_status(check), 503);
+    webhook_fixture_publish(&fixture, enough);
+    EK_AUTOFREE char *known = review_in("/mutate", "ns");
+    webhook_expect_review(known, true, "p0");
+    webhook_fixture_publish(&fixture, webhook_snapshot_early(1, NULL));
+    EK_AUTOFREE char *unknown = review_in("/mutate", "ns");
+    webhook_expect_review(unknown, false, "Kind=Widget not found");
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
 /* Equal questions of several requests travel together, and a client that has left does no harm. */
 START_TEST(questions_are_shared)
 {
@@ -262,6 +287,7 @@ int main(void)
     tcase_add_test(tcase, rounds);
     tcase_add_test(tcase, namespaces_are_fetched);
     tcase_add_test(tcase, unreadable_namespace);
+    tcase_add_test(tcase, schemas_that_are_being_read);
     tcase_add_test(tcase, questions_are_shared);
     tcase_add_test(tcase, time_is_over);
     suite_add_tcase(suite, tcase);
