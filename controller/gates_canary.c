@@ -271,7 +271,7 @@ void ek_canary_set_servers(struct ek_canary *canary, const struct ek_canary_serv
     }
     if (n > EK_CANARY_SERVERS_MAX)
         n = EK_CANARY_SERVERS_MAX;
-    struct server **list = ek_xalloc(n * sizeof *list);
+    struct server **list = ek_xalloc(n * sizeof(struct server *));
     for (size_t i = 0; i < n; i++)
         list[i] = take(canary, &servers[i]);
     for (size_t i = 0; i < canary->n; i++)

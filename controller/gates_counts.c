@@ -34,7 +34,7 @@ static struct ek_metric_family *family(struct ek_metrics *metrics, const char *n
                                         .help = help,
                                         .type = EK_METRIC_COUNTER,
                                         .labels = {"crd", "gate", "operation"},
-                                        .max_series = 2 * EK_GATES_COUNTED_MAX};
+                                        .max_series = (size_t)2 * EK_GATES_COUNTED_MAX};
     return metrics ? ek_metrics_register(metrics, &desc) : NULL;
 }
 

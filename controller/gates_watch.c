@@ -303,15 +303,14 @@ const struct ek_obj *ek_gates_watch_only(const struct ek_gates_watch *watch,
                                          enum ek_gates_resource resource)
 {
     const struct ek_store *store = ek_gates_watch_store(watch, resource);
-    const char *names[EK_GATES_RESOURCES] = {
+    EK_AUTOFREE char *import =
+        ek_xasprintf("%s/" EK_GATES_IMPORTS_NAME, watch->namespace ? watch->namespace : "");
+    const char *const names[EK_GATES_RESOURCES] = {
         [EK_GATES_MUTATING] = EK_GATES_MUTATING_NAME,
         [EK_GATES_VALIDATING] = EK_GATES_VALIDATING_NAME,
         [EK_GATES_NAMESPACE] = watch->namespace,
+        [EK_GATES_IMPORTS] = import,
     };
-    EK_AUTOFREE char *import = NULL;
-    const char *key = names[resource];
 
-    if (resource == EK_GATES_IMPORTS && watch->namespace)
-        key = import = ek_xasprintf("%s/" EK_GATES_IMPORTS_NAME, watch->namespace);
-    return store && key ? ek_store_get(store, key) : NULL;
+    return store && names[resource] ? ek_store_get(store, names[resource]) : NULL;
 }

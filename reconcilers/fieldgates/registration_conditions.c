@@ -208,7 +208,7 @@ static void put_part(const struct ek_gates_share *share, enum part part, bool co
         ek_buf_puts(out, "false");
         return;
     }
-    w.seen = ek_xalloc(n * sizeof *w.seen);
+    w.seen = ek_xalloc(n * sizeof(const struct ek_field_path *));
     if (!coarse && part != PART_SCALE) {
         w.out = NULL;
         put_paths(&w);
