@@ -26,8 +26,8 @@
 #define EK_OBSERVATIONS_POLICIES_MAX 10000
 #define EK_OBSERVATIONS_FIGHTS_MAX   256
 #define EK_OBSERVATIONS_TEXT_MAX     512 /* bytes of a path, a value or a denial; longer are cut */
-#define EK_OBSERVATIONS_SOON_MS      3000
-#define EK_OBSERVATIONS_COUNTS_MS    60000
+#define EK_OBSERVATIONS_SOON_MS      ((int64_t)3000)
+#define EK_OBSERVATIONS_COUNTS_MS    ((int64_t)60000)
 #define EK_OBSERVATIONS_FIGHT_MS     ((int64_t)3600 * 1000)
 
 struct ek_observations;

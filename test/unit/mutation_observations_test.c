@@ -414,7 +414,7 @@ START_TEST(many_threads)
     for (size_t i = 0; i < EK_ARRAY_SIZE(threads); i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, note_many, NULL), 0);
     for (int i = 0; i < 200; i++) {
-        take(NOW + i * (int64_t)EK_OBSERVATIONS_SOON_MS, &changed);
+        take(NOW + i * EK_OBSERVATIONS_SOON_MS, &changed);
         sync_with(true, true);
         told(&p);
     }
