@@ -112,23 +112,42 @@ START_TEST(test_bad)
 }
 END_TEST
 
+/* A path of n names of one letter; or of one name of n letters. */
+static int parse_deep(struct ek_arena *arena, size_t n, struct ek_field_path *path,
+                      struct ek_err *err)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, 4096);
+    for (size_t i = 0; i < n; i++)
+        ek_buf_puts(&text, ".a");
+    return ek_field_path_parse(ek_buf_str(&text), arena, path, err);
+}
+
+static int parse_long(struct ek_arena *arena, size_t n, struct ek_field_path *path,
+                      struct ek_err *err)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, 4096);
+    ek_buf_puts(&text, ".");
+    for (size_t i = 0; i < n; i++)
+        ek_buf_puts(&text, "a");
+    return ek_field_path_parse(ek_buf_str(&text), arena, path, err);
+}
+
 START_TEST(test_limits)
 {
     struct ek_arena *arena = ek_arena_new(1 << 20);
-    char text[EK_FIELD_PATH_MAX + 2] = ".", deep[2 * EK_FIELD_PATH_NAMES_MAX + 3] = "";
     struct ek_field_path path;
     struct ek_err err = {0};
 
-    memset(text + 1, 'a', EK_FIELD_PATH_MAX - 1);
-    ck_assert_int_eq(ek_field_path_parse(text, arena, &path, NULL), 0);
-    strcat(text, "a");
-    ck_assert_int_eq(ek_field_path_parse(text, arena, &path, &err), EK_E_LIMIT);
-    for (int i = 0; i < EK_FIELD_PATH_NAMES_MAX; i++)
-        strcat(deep, ".a");
-    ck_assert_int_eq(ek_field_path_parse(deep, arena, &path, NULL), 0);
+    ck_assert_int_eq(parse_long(arena, EK_FIELD_PATH_MAX - 1, &path, NULL), 0);
+    ck_assert_int_eq(parse_long(arena, EK_FIELD_PATH_MAX, &path, &err), EK_E_LIMIT);
+    ck_assert_str_eq(err.message, "offset 1024: longer than 1024 octets");
+    ck_assert_int_eq(parse_deep(arena, EK_FIELD_PATH_NAMES_MAX, &path, NULL), 0);
     ck_assert_uint_eq(path.n, EK_FIELD_PATH_NAMES_MAX);
-    strcat(deep, ".a");
-    ck_assert_int_eq(ek_field_path_parse(deep, arena, &path, &err), EK_E_LIMIT);
+    ck_assert_int_eq(parse_deep(arena, EK_FIELD_PATH_NAMES_MAX + 1, &path, &err), EK_E_LIMIT);
     ck_assert_str_eq(err.message, "offset 64: more than 32 names");
     ek_arena_free(arena);
 }
