@@ -3,8 +3,6 @@
 
 #include <ctype.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,20 +76,8 @@ void ek_gates_review_free(struct ek_gates_review *review)
 
 /* ---- Writes of gated resources ---- */
 
-static int refuse(struct ek_err *err, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(struct ek_err *err, int status, const char *fmt, ...)
-{
-    char message[512];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
-    va_end(args);
-    ek_err_set(err, status == 503 ? EK_E_SERVER : EK_E_INVAL, "%s", message);
-    return status;
-}
+/* Fills err (the message comes after code) and gives the status to refuse with. */
+#define REFUSE(err, status, code, ...) (ek_err_set(err, code, __VA_ARGS__), (status))
 
 /* The request must be for the very resource that the path names. */
 static bool is_about(const struct ek_admission_request *request, const char *crd)
@@ -108,15 +94,17 @@ static int find_kind(const struct ek_gates_review *review, struct ek_gates_revie
                      const struct ek_gates_review_kind **ret_kind, struct ek_err *err)
 {
     if (!is_about(request, crd))
-        return refuse(err, 404, "asked about %s.%s at the path of %.253s",
+        return REFUSE(err, 404, EK_E_INVAL, "asked about %s.%s at the path of %.253s",
                       request->resource.resource, request->resource.group, crd);
     const struct ek_gates_review_kind *kind =
         ek_gates_review_set_find(set, crd, review->config.now_ms());
     if (!kind)
-        return refuse(err, 503, "the field gates of %.253s are not known here yet", crd);
+        return REFUSE(err, 503, EK_E_SERVER, "the field gates of %.253s are not known here yet",
+                      crd);
     if (kind->gates && *kind->version && strcmp(kind->version, request->resource.version) != 0)
-        return refuse(err, 503, "the field gates of %.253s are for version %s, not %.63s", crd,
-                      kind->version, request->resource.version);
+        return REFUSE(err, 503, EK_E_SERVER,
+                      "the field gates of %.253s are for version %s, not %.63s", crd, kind->version,
+                      request->resource.version);
     *ret_kind = kind->gates ? kind : NULL;
     return 0;
 }
@@ -209,7 +197,7 @@ static int review_write(void *ctx, const char *name, const struct ek_admission_r
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
 
     if (!doc)
-        return refuse(err, 500, "out of memory");
+        return REFUSE(err, 500, EK_E_NOMEM, "out of memory");
     int status = judge(ctx, name, request, arena, response, doc, err);
     if (status || !response->patch) {
         yyjson_mut_doc_free(doc);
@@ -249,10 +237,10 @@ static int review_canary(void *ctx, const char *name, const struct ek_admission_
     (void)request;
     (void)ret_patch;
     if (!set)
-        return refuse(err, 503, "field gates are not known here yet");
+        return REFUSE(err, 503, EK_E_SERVER, "field gates are not known here yet");
     ek_gates_review_set_unref(set);
     if (!is_hash(name))
-        return refuse(err, 404, "a canary has the hash of a registration in its path");
+        return REFUSE(err, 404, EK_E_INVAL, "a canary has the hash of a registration in its path");
     response->allowed = false;
     response->code = 403;
     response->reason = "Forbidden";
@@ -316,7 +304,7 @@ static int review_definition(void *ctx, const char *name,
     (void)ctx;
     (void)ret_patch;
     if (*name || strcmp(request->resource.resource, "customfeaturegates") != 0)
-        return refuse(err, 404, "only CustomFeatureGates are reviewed here");
+        return REFUSE(err, 404, EK_E_INVAL, "only CustomFeatureGates are reviewed here");
     response->allowed = true;
     if (!is_new_spec(request))
         return 0;

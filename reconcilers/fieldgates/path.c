@@ -34,7 +34,8 @@ static bool is_identifier_char(char c)
 
 static int wrong(const struct reading *r, size_t at, const char *what)
 {
-    return ek_err_set(r->err, EK_E_PARSE, "offset %zu: %s", at, what);
+    ek_err_set(r->err, EK_E_PARSE, "offset %zu: %s", at, what);
+    return EK_E_PARSE;
 }
 
 /* What stands where a '.' or '[' should. */
@@ -127,13 +128,15 @@ static int read_bracketed(struct reading *r, struct ek_str *ret_name)
 
 static int read_names(struct reading *r)
 {
-    struct ek_str names[EK_FIELD_PATH_NAMES_MAX];
+    struct ek_str names[EK_FIELD_PATH_NAMES_MAX] = {{0}};
 
     do {
         char c = r->text[r->at];
-        if (r->n == EK_FIELD_PATH_NAMES_MAX)
-            return ek_err_set(r->err, EK_E_LIMIT, "offset %zu: more than %d names", r->at,
-                              EK_FIELD_PATH_NAMES_MAX);
+        if (r->n == EK_FIELD_PATH_NAMES_MAX) {
+            ek_err_set(r->err, EK_E_LIMIT, "offset %zu: more than %d names", r->at,
+                       EK_FIELD_PATH_NAMES_MAX);
+            return EK_E_LIMIT;
+        }
         if (c != '.' && c != '[')
             return wrong_start(r);
         int rc = c == '.' ? read_dotted(r, &names[r->n]) : read_bracketed(r, &names[r->n]);

@@ -15,7 +15,7 @@ static void check_pointer(const struct ek_field_path *path)
     EK_AUTO(ek_buf) scratch;
     struct ek_str rest, token;
 
-    ek_buf_init(&pointer, 4 * EK_FIELD_PATH_MAX);
+    ek_buf_init(&pointer, (size_t)4 * EK_FIELD_PATH_MAX);
     ek_buf_init(&scratch, EK_FIELD_PATH_MAX);
     fuzz_require(ek_field_path_pointer(path, &pointer) == 0);
     rest = (struct ek_str){pointer.data, pointer.len};
