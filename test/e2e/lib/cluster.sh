@@ -33,6 +33,7 @@ isolate() {
     EK_E2E_ISOLATED=1 exec unshare --net --uts --pid --fork --kill-child --mount-proc -- "$0" "$@"
   fi
   RUN=$(mktemp -d) PKI=$RUN/pki
+  export HOME=$RUN # where kubectl keeps what it has discovered: all runs have the same addresses
   trap 'rm -rf "$RUN"' EXIT
   mkdir -p "$PKI"
   ip link set lo up

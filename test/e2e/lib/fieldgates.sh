@@ -197,7 +197,7 @@ start_api_servers() { # --emulated-version=V for the other one, or "", flags of 
   ip addr add 10.99.0.31/32 dev lo
   ip addr add 10.99.0.32/32 dev lo
   ip addr add 10.99.0.41/32 dev lo
-  export KUBECONFIG=$RUN/admin.kubeconfig HOME=$RUN # kubectl keeps what it has discovered there
+  export KUBECONFIG=$RUN/admin.kubeconfig
   start_etcd
   start_peer cp-a 10.99.0.11 "$@"
   eventually 60 "cp-a does not become ready" is_healthy 10.99.0.11
