@@ -11,7 +11,8 @@
 /* What of a kind's gates one webhook is for. */
 struct ek_gates_share {
     const struct ek_gates_registered *of;
-    bool ignore_failures; /* those gates with failurePolicy Ignore, or else the others */
+    bool ignore_failures; /* gates with failurePolicy Ignore and deprecated ones that are on, or
+                             else the others */
     bool backstop;        /* closed gates alone: deprecation is told once */
 };
 

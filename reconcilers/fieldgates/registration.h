@@ -3,11 +3,12 @@
  * What API servers are asked to send us for gated resources: the webhooks of a mutating and of a
  * validating configuration.
  *
- * Per gated CRD there is one entry (two when gates differ in failurePolicy), updated in place, for
- * the storage version with matchPolicy Equivalent, with each resource and subresource listed by
- * itself. Match conditions ask whether a gated path differs between old and new object, so that all
- * other writes, finalizers included, never wait for us. The names come late in the order in which
- * API servers call webhooks; the validating ones are the backstop for those who come later still.
+ * Per gated CRD there is one entry (two when gates differ in failurePolicy, or some are deprecated
+ * and on: what is only warned about never fails), updated in place, for the storage version with
+ * matchPolicy Equivalent, with each resource and subresource listed by itself. Match conditions ask
+ * whether a gated path differs between old and new object, so that all other writes, finalizers
+ * included, never wait for us. The names come late in the order in which API servers call webhooks;
+ * the validating ones are the backstop for those who come later still.
  *
  * One more entry of the mutating configuration is the canary: it matches only our own dry-run
  * creates of CustomFeatureGates, and its path has the hash of the registration, so that its answer

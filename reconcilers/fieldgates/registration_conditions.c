@@ -42,11 +42,13 @@ static bool concerns(const struct writer *w, const struct ek_field_path *path)
     }
 }
 
+/* Nothing is enforced of a deprecated field that is on: no write has to fail because nobody could
+ * be asked for the warning. */
 static bool takes(const struct ek_gates_share *share, const struct ek_gate *gate)
 {
     bool deprecated = gate->on && gate->stage == EK_GATE_DEPRECATED;
-    return gate->ignore_failures == share->ignore_failures &&
-           (!gate->on || (deprecated && !share->backstop));
+    bool ignore = deprecated || gate->ignore_failures;
+    return ignore == share->ignore_failures && (!gate->on || (deprecated && !share->backstop));
 }
 
 /* ---- Paths ---- */
