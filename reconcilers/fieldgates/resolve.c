@@ -293,6 +293,13 @@ static void check_scale(struct lint *l, const struct version *v)
 {
     const struct ek_field_path *first = l->out->crd.shape.replicas;
 
+    if (v->replicas && !l->versions[0].replicas && ek_field_path_covers(l->path, v->replicas)) {
+        SAY(l, EK_GATE_SCALE_BY_VERSION, v, true,
+            "version %s has a /scale, which sets %s, the stored version has none: no webhook is "
+            "asked about it; let the stored version have one, too, or none of them",
+            v->name, v->replicas->text);
+        return;
+    }
     if (!v->replicas || !strcmp(v->replicas->text, first->text) ||
         (!ek_field_path_covers(l->path, v->replicas) && !ek_field_path_covers(l->path, first)))
         return;

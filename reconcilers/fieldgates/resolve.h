@@ -24,7 +24,8 @@ enum ek_gate_finding_kind {
     EK_GATE_PATH_NOT_IN_VERSION, /* a served version lacks it: writes through it erase it, unless
                                     a webhook converts; then it is up to that, and not refused */
     EK_GATE_PATH_MAP_KEY,        /* V17: a key of additionalProperties; not refused */
-    EK_GATE_SCALE_BY_VERSION,    /* versions disagree on specReplicasPath */
+    EK_GATE_SCALE_BY_VERSION,    /* versions disagree on specReplicasPath, or only another than the
+                                    stored one has /scale: webhooks are not asked about that */
     EK_GATE_STATUS_BY_VERSION,   /* versions disagree on whether .status is written apart */
     EK_GATE_FINDINGS_MAX,
 };
