@@ -12,16 +12,16 @@
 #include "informers/file.h"
 #include "test/bench/bench.h"
 #include "test/bench/measure.h"
+#include "test/bench/poster.h"
 
-#define SERVERS_MAX  4
-#define CONNECTIONS  4
-#define WARM_UP      30 /* requests that do not count */
-#define SERIAL       400
-#define ROUNDS       6
-#define ROUND_MS     1000.0
-#define SAMPLES_MAX  100000
-#define RESPONSE_MAX ((size_t)4 << 20)
-#define PATH         "/apis/apps/v1/namespaces/default/deployments?dryRun=All&fieldManager=bench"
+#define SERVERS_MAX 4
+#define CONNECTIONS 4
+#define WARM_UP     30 /* requests that do not count */
+#define SERIAL      400
+#define ROUNDS      6
+#define ROUND_MS    1000.0
+#define SAMPLES_MAX 100000
+#define PATH        "/apis/apps/v1/namespaces/default/deployments?dryRun=All&fieldManager=bench"
 
 struct server {
     const char *name, *at; /* owned, for the whole run */
@@ -33,75 +33,42 @@ struct server {
 };
 
 struct bench {
-    const char *authority, *cert, *key, *body;
+    struct bench_identity identity;
+    const char *body;
     char label[64]; /* what the last policy sets, as JSON */
     unsigned policies;
     struct server servers[SERVERS_MAX];
     size_t n_servers;
 };
 
-/* One connection that is kept. */
+/* One connection to a server. */
 struct connection {
     const struct bench *bench;
     struct server *server;
-    CURL *easy;
-    struct curl_slist *headers;
-    struct ek_buf got;
-    char error[CURL_ERROR_SIZE];
+    struct bench_poster poster;
     pthread_t thread;
     double end_ms;
     double *ms;
     size_t n;
 };
 
-static size_t on_data(char *data, size_t size, size_t n, void *ctx)
-{
-    struct connection *c = ctx;
-
-    return ek_buf_append(&c->got, data, size * n) ? 0 : size * n;
-}
-
 static void connection_open(struct connection *c, const struct bench *bench, struct server *server)
 {
-    *c = (struct connection){.bench = bench, .server = server, .easy = curl_easy_init()};
-    ek_buf_init(&c->got, RESPONSE_MAX);
-    c->headers = curl_slist_append(NULL, "Content-Type: application/json");
-    c->headers = curl_slist_append(c->headers, "Expect:");
-    curl_easy_setopt(c->easy, CURLOPT_URL, server->at);
-    curl_easy_setopt(c->easy, CURLOPT_CAINFO, bench->authority);
-    curl_easy_setopt(c->easy, CURLOPT_SSLCERT, bench->cert);
-    curl_easy_setopt(c->easy, CURLOPT_SSLKEY, bench->key);
-    curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
-    curl_easy_setopt(c->easy, CURLOPT_POSTFIELDS, bench->body);
-    curl_easy_setopt(c->easy, CURLOPT_POSTFIELDSIZE, (long)strlen(bench->body));
-    curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_data);
-    curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, c);
-    curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->error);
-    curl_easy_setopt(c->easy, CURLOPT_NOSIGNAL, 1L);
+    *c = (struct connection){.bench = bench, .server = server};
+    bench_poster_open(&c->poster, &bench->identity, server->name, server->at, bench->body);
 }
 
 static void connection_close(struct connection *c)
 {
-    curl_easy_cleanup(c->easy);
-    curl_slist_free_all(c->headers);
-    ek_buf_done(&c->got);
+    bench_poster_close(&c->poster);
 }
 
 /* One creation: how long it took. What comes back must be what the policies make of it. */
 static double create_one(struct connection *c)
 {
-    double start_ms = bench_now_ms();
-    long status = 0;
+    double took = bench_poster_post(&c->poster);
 
-    ek_buf_reset(&c->got);
-    CURLcode code = curl_easy_perform(c->easy);
-    double took = bench_now_ms() - start_ms;
-    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (code != CURLE_OK || status != 201)
-        bench_fail("%s: %s %ld %.300s", c->server->name, code ? c->error : "status", status,
-                   ek_buf_str(&c->got));
-    if ((strstr(ek_buf_str(&c->got), c->bench->label) != NULL) != c->server->mutates)
+    if ((strstr(ek_buf_str(&c->poster.got), c->bench->label) != NULL) != c->server->mutates)
         bench_fail("%s: %s is %s", c->server->name, c->bench->label,
                    c->server->mutates ? "missing" : "there");
     return took;
@@ -204,10 +171,11 @@ int bench_admission_main(const char *const *args)
     for (int i = 0; i < 6; i++)
         if (!args[i])
             bench_fail("--admission POLICIES AUTHORITY CERT KEY BODY LABEL NAME=URL...");
-    if (ek_file_read(args[4], RESPONSE_MAX, &body, NULL, &err))
+    if (ek_file_read(args[4], BENCH_RESPONSE_MAX, &body, NULL, &err))
         bench_fail("%s", err.message);
     b.policies = (unsigned)strtoul(args[0], NULL, 10);
-    b.authority = args[1], b.cert = args[2], b.key = args[3], b.body = body;
+    b.identity = (struct bench_identity){args[1], args[2], args[3]};
+    b.body = body;
     snprintf(b.label, sizeof b.label, "\"%.48s\":", args[5]);
     for (size_t i = 6; args[i]; i++)
         add_server(&b, args[i]);

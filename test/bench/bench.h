@@ -37,4 +37,8 @@ int bench_trivial_main(const char *const *args); /* url */
  * last policy's label, and servers as NAME=URL, of which the first runs no policies. */
 int bench_admission_main(const char *const *args);
 
+/* The client of the script `gated`: authority, certificate, key (files), and for each write its
+ * name, URL, body (a file), and what the answer must not have. */
+int bench_writes_main(const char *const *args);
+
 #endif

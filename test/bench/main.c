@@ -35,7 +35,7 @@ static const struct {
 } roles[] = {
     {"--canned", bench_canned_main},       {"--sync", bench_sync_main},
     {"--floor", bench_floor_main},         {"--trivial", bench_trivial_main},
-    {"--admission", bench_admission_main},
+    {"--admission", bench_admission_main}, {"--writes", bench_writes_main},
 };
 
 static int usage(void)
