@@ -92,8 +92,8 @@ struct ek_informer_metrics {
 void ek_informer_metrics_init(struct ek_informer_metrics *informer,
                               struct ek_standard_metrics *standard, const char *name,
                               const char *group, const char *version, const char *resource);
-/* Removes the series of an informer that is gone; labels are name, group, version and resource. What
- * was initialised with them is invalid afterwards. */
+/* Removes the series of an informer that is gone; labels are name, group, version and resource.
+ * What was initialised with them is invalid afterwards. */
 void ek_informer_metrics_remove(struct ek_standard_metrics *standard, const char *const *labels);
 void ek_informer_metrics_queued(struct ek_informer_metrics *informer, size_t n);
 void ek_informer_metrics_processed(struct ek_informer_metrics *informer, double seconds);

@@ -15,8 +15,9 @@
 #include "api/err.h"
 #include "api/obj.h"
 
-#define EK_GATES_IMPORT_MAX ((size_t)256 << 10) /* octets: what all annotations may have together  \
-                                                 */
+#define EK_GATES_IMPORT_MAX                                                                        \
+    ((size_t)256 << 10) /* octets: what all annotations may have together                          \
+                         */
 
 /* Reads the annotation's text into *ret_doc, whose root is the spec; the caller frees it.
  * EK_E_PARSE and others say what is wrong with it, naming the annotation. */
