@@ -109,15 +109,28 @@ static int find_kind(const struct ek_gates_review *review, struct ek_gates_revie
     return 0;
 }
 
+/* True when the webhook that must not be ignored asks: the one that is for deprecated fields comes
+ * after it, and finds nothing more to suppress of those gates. */
+static bool is_asked_again(const struct ek_gates_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->n_hits; i++)
+        if (!outcome->hits[i].deprecated && !outcome->hits[i].gate->ignore_failures)
+            return true;
+    return false;
+}
+
 static void count(const struct ek_gates_review *review, const struct ek_gates *gates,
                   const struct ek_admission_request *request,
                   const struct ek_gates_outcome *outcome)
 {
+    bool again = is_asked_again(outcome);
+
     if (request->dry_run || !review->config.hit)
         return;
     for (size_t i = 0; i < outcome->n_hits; i++)
-        review->config.hit(review->config.ctx, gates->name, outcome->hits[i].gate->name,
-                           request->operation, outcome->hits[i].deprecated);
+        if (!again || !outcome->hits[i].deprecated)
+            review->config.hit(review->config.ctx, gates->name, outcome->hits[i].gate->name,
+                               request->operation, outcome->hits[i].deprecated);
 }
 
 static const char *suppressed_paths(const struct ek_gates_outcome *outcome, struct ek_arena *arena)

@@ -180,6 +180,27 @@ START_TEST(test_writes)
 }
 END_TEST
 
+/* One write, of which two webhooks ask: that of closed fields, then that of deprecated ones, to
+ * whom the first patch is shown. */
+START_TEST(test_counts_once)
+{
+    static const char *const asked[] = {SPEC(", replicas: 3, d: 1"), SPEC(", d: 1")};
+
+    publish(GATES(OFF("R", ".spec.replicas") "," OLD("D", ".spec.d")), "v1");
+    for (unsigned i = 0; i < EK_ARRAY_SIZE(asked); i++) {
+        yyjson_doc *new = test_gates_yaml(asked[i]);
+        struct ek_admission_request request = request_for(NULL, new);
+        struct answer a;
+        ask(WRITE, CRD, &request, &a);
+        ck_assert_uint_eq(a.response.n_warnings, 2 - i);
+        ck_assert_uint_eq(told.hits, 1 + i);
+        ck_assert_uint_eq(told.deprecated, i);
+        answer_done(&a);
+        yyjson_doc_free(new);
+    }
+}
+END_TEST
+
 /* ---- Refusals ---- */
 
 static const struct {
@@ -481,6 +502,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, test_writes, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_test(tcase, test_counts_once);
     tcase_add_loop_test(tcase, test_refusals, 0, EK_ARRAY_SIZE(refusals));
     tcase_add_test(tcase, test_gone);
     tcase_add_loop_test(tcase, test_forgotten, 0, 2);
