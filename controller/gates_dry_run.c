@@ -245,7 +245,9 @@ static yyjson_mut_val *assemble(const struct write *w, yyjson_mut_val *object)
         whole = yyjson_val_mut_copy(w->doc, w->old);
     if (writes(w, "scale")) {
         yyjson_mut_val *replicas = yyjson_mut_ptr_get(object, "/spec/replicas");
-        set_at(w, whole, shape->replicas, yyjson_mut_val_mut_copy(w->doc, replicas));
+        /* 0 is not written in a Scale. */
+        set_at(w, whole, shape->replicas,
+               replicas ? yyjson_mut_val_mut_copy(w->doc, replicas) : yyjson_mut_int(w->doc, 0));
     } else if (writes(w, "status")) {
         yyjson_mut_val *status = yyjson_mut_obj_get(object, "status");
         set_member(w, whole, "status", status ? yyjson_mut_val_mut_copy(w->doc, status) : NULL);
