@@ -54,14 +54,19 @@ static void resolve(struct ek_gated_kind *kind)
     if (!kind->crd)
         return;
     kind->arena = ek_arena_new(ARENA_LIMIT);
-    kind->resolved =
-        ek_gates_resolve(kind->defined, ek_obj_root(kind->crd), kind->arena, r, NULL) == 0;
+    kind->resolved = ek_gates_resolve(kind->defined, ek_obj_root(kind->crd), kind->arena, r,
+                                      &kind->problem) == 0;
     if (kind->resolved)
         kind->enforced = ek_gates_new(ek_obj_root(kind->obj), r->refused, r->n_refused);
 }
 
-static void read_kind(struct ek_gated_kind *kind)
+/* ordinal: among all kinds; of those beyond the limit the CRD is not followed. */
+static void read_kind(struct ek_gated_kind *kind, size_t ordinal)
 {
+    if (!kind->crd && ordinal >= EK_GATES_REGISTERED_MAX)
+        ek_err_set(&kind->problem, EK_E_LIMIT,
+                   "only the first %d CustomFeatureGates by name are looked after",
+                   EK_GATES_REGISTERED_MAX);
     kind->defined = ek_gates_new(ek_obj_root(kind->obj), NULL, 0);
     resolve(kind);
 }
@@ -70,13 +75,16 @@ static void read_kind(struct ek_gated_kind *kind)
  * may have changed. */
 static bool keep(struct ek_gated_kind *kind, struct ek_gated_kind *old)
 {
-    if (!old || !same_gates(old->obj, kind->obj) || !same_crd(old->crd, kind->crd))
+    bool moved = old && !old->crd && old->problem.code; /* it may be within the limit now */
+
+    if (!old || moved || !same_gates(old->obj, kind->obj) || !same_crd(old->crd, kind->crd))
         return false;
     kind->defined = old->defined;
     kind->enforced = old->enforced;
     kind->arena = old->arena;
     kind->resolution = old->resolution;
     kind->resolved = old->resolved;
+    kind->problem = old->problem;
     old->defined = old->enforced = NULL;
     old->arena = NULL;
     return true;
@@ -95,7 +103,7 @@ void ek_gates_state_update(struct ek_gates_state *state, const struct ek_gates_w
         kind->crd = ek_obj_ref(ek_gates_watch_crd(watch, ek_obj_name(items[i])));
         if (keep(kind, find(state, ek_obj_name(kind->obj))))
             continue;
-        read_kind(kind);
+        read_kind(kind, i);
         next.read++;
     }
     ek_snapshot_free(items, next.n);

@@ -20,6 +20,7 @@ struct ek_gated_kind {
     struct ek_arena *arena;          /* of resolution */
     struct ek_gates_resolution resolution; /* when crd could be read */
     bool resolved;
+    struct ek_err problem; /* why it could not, or is not looked at; code 0 for nothing */
 };
 
 /* Zero is the state of a cluster without gates. */

@@ -16,6 +16,7 @@ static yyjson_mut_val *make_status(const struct ek_gated_kind *kind,
     struct ek_gates_facts facts = {
         .gates = kind->defined,
         .resolution = kind->resolved ? &kind->resolution : NULL,
+        .crd_problem = kind->problem.code ? kind->problem.message : NULL,
         .serving = standing->serving,
         .counts = ek_gates_tally_of(standing->tally, kind->obj, kind->defined, arena),
         .n_counts = kind->defined->n_gates,

@@ -139,7 +139,9 @@ static const struct ek_flag webhook_flags[] = {
      .type = EK_FLAG_BOOL,
      AT(webhook_kube_system),
      .initial = "false",
-     .help = "Mutate in kube-system and kube-node-lease, too, where a fault can stop the cluster"},
+     .help =
+         "Mutate in kube-system and kube-node-lease, and gate fields in kube-system, too, where a "
+         "fault can stop the cluster"},
 };
 
 static const struct ek_flag log_flags[] = {

@@ -143,6 +143,8 @@ static struct ek_cond crd_found(const struct out *o)
 {
     const struct ek_gates_facts *f = o->facts;
 
+    if (!f->resolution && f->crd_problem)
+        return (struct ek_cond){"CRDFound", EK_COND_UNKNOWN, "NotRead", f->crd_problem};
     if (!f->resolution)
         return (struct ek_cond){
             "CRDFound", EK_COND_FALSE, "NotFound",
@@ -207,7 +209,9 @@ static struct ek_cond enforced(const struct out *o, const struct ek_cond *all)
         return (struct ek_cond){"Enforced", EK_COND_FALSE, "Invalid", all[ACCEPTED].message};
     if (all[CRD_FOUND].status != EK_COND_TRUE)
         return (struct ek_cond){"Enforced", EK_COND_FALSE,
-                                f->resolution ? "CRDNotEstablished" : "CRDNotFound",
+                                f->resolution    ? "CRDNotEstablished"
+                                : f->crd_problem ? "CRDNotRead"
+                                                 : "CRDNotFound",
                                 all[CRD_FOUND].message};
     const struct ek_gate_finding *first = find_such(f, true, RESOLVED, &n);
     if (first)

@@ -34,7 +34,8 @@ struct ek_gate_count {
 
 struct ek_gates_facts {
     const struct ek_gates *gates;                 /* as defined, nothing left out */
-    const struct ek_gates_resolution *resolution; /* NULL: there is no CRD of that name */
+    const struct ek_gates_resolution *resolution; /* NULL: there is no CRD of that name, or ... */
+    const char *crd_problem;                      /* it was not looked at, and why; else NULL */
     bool serving;                                 /* requests can reach us at all */
     bool registered;                              /* our configurations say what they should */
     const char *registration_message;             /* why they do not; NULL otherwise */
