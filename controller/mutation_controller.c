@@ -265,6 +265,28 @@ static bool same_census(const struct ek_plugin_census *a, const struct ek_plugin
            a->complete == b->complete;
 }
 
+/* One of the peers that serve version, and stays it while it does; NULL when all of them do. */
+static const char *server_of(const struct ek_mutation_controller *c,
+                             const struct ek_skew_facts *facts, const char *version)
+{
+    const char *current = ek_mutation_watch_server(c->watch), *server = NULL;
+    bool everywhere = true;
+
+    for (size_t i = 0; version && i < facts->n_peers; i++) {
+        const struct ek_peer_fact *peer = &facts->peers[i];
+        const char *has = ek_plugin_version(peer->probe);
+        if (!peer->live)
+            continue;
+        if (!has || strcmp(has, version) != 0 || !*peer->address)
+            everywhere = false;
+        else if (current && !strcmp(peer->address, current))
+            return peer->address;
+        else if (!server)
+            server = peer->address;
+    }
+    return everywhere ? NULL : server;
+}
+
 void ek_mutation_controller_observe(struct ek_mutation_controller *controller,
                                     const struct ek_skew_view *view)
 {
@@ -291,11 +313,11 @@ void ek_mutation_controller_observe(struct ek_mutation_controller *controller,
                     (strcmp(version, "v1") != 0 && !strcmp(has, "v1beta1"))))
             version = has;
     }
-    ek_arena_free(arena);
     bool all = census.complete && !census.unknown && census.runs + census.absent > 0;
     bool changed = !same_census(&census, &c->census);
     c->census = census;
-    ek_mutation_watch_set_version(c->watch, version, all);
+    ek_mutation_watch_set_version(c->watch, version, all, server_of(c, &facts, version));
+    ek_arena_free(arena);
     if (changed)
         on_change(c);
 }

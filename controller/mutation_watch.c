@@ -72,6 +72,7 @@ struct ek_mutation_watch {
     size_t asked, told, used; /* best versions; N_VERSIONS: none */
     bool answered;            /* the configured address has told once */
     bool told_all;
+    char *server; /* that the native kinds are read from; NULL: the configured address */
     bool started, closing;
     int n_stopping;
     void (*on_closed)(void *ctx);
@@ -129,6 +130,8 @@ static void add_informer(struct ek_mutation_watch *watch, enum ek_mutation_resou
     ek_store_add_handler(ek_informer_store(informer),
                          r == EK_MUTATION_NAMESPACES ? on_namespace : on_change, watch);
     ek_informer_set_observer(informer, on_informer, watch);
+    if (is_native(r) && watch->server)
+        ek_informer_set_server(informer, watch->server);
     if (watch->started)
         ek_informer_start(informer);
 }
@@ -142,14 +145,10 @@ static size_t best_version(const struct ek_mutation_watch *watch)
     return watch->asked < watch->told ? watch->asked : watch->told;
 }
 
-/* Changes to the best version that is known; the stores start anew, and until they are filled the
- * watch is not settled. */
-static void use_best(struct ek_mutation_watch *watch)
+/* Reads the native kinds in a version, of the server that is set. The stores start anew, and until
+ * they are filled the watch is not settled. */
+static void use(struct ek_mutation_watch *watch, size_t best)
 {
-    size_t best = best_version(watch);
-
-    if (best == watch->used || watch->closing)
-        return;
     watch->used = best;
     for (int r = 0; r < EK_MUTATION_RESOURCES; r++) {
         if (!is_native(r))
@@ -164,15 +163,43 @@ static void use_best(struct ek_mutation_watch *watch)
     tell(watch);
 }
 
-void ek_mutation_watch_set_version(struct ek_mutation_watch *watch, const char *version, bool all)
+/* Changes to the best version that is known. */
+static void use_best(struct ek_mutation_watch *watch)
 {
+    size_t best = best_version(watch);
+
+    if (best != watch->used && !watch->closing)
+        use(watch, best);
+}
+
+static bool same_server(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+void ek_mutation_watch_set_version(struct ek_mutation_watch *watch, const char *version, bool all,
+                                   const char *server)
+{
+    bool moved = !same_server(server, watch->server);
     size_t i = 0;
 
     while (i < N_VERSIONS && !(version && !strcmp(version, versions[i])))
         i++;
     watch->told = i;
     watch->told_all = all;
-    use_best(watch);
+    if (moved) {
+        ek_free(watch->server);
+        watch->server = ek_xstrdup(server);
+    }
+    if (moved && !watch->closing)
+        use(watch, best_version(watch));
+    else
+        use_best(watch);
+}
+
+const char *ek_mutation_watch_server(const struct ek_mutation_watch *watch)
+{
+    return watch->server;
 }
 
 static void ask(struct ek_mutation_watch *watch, size_t i);
@@ -363,6 +390,7 @@ static void on_part_closed(void *ctx)
     ek_object_list_unref(watch->namespaces);
     if (watch->on_closed)
         watch->on_closed(watch->closed_ctx);
+    ek_free(watch->server);
     ek_free(watch);
 }
 

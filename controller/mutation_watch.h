@@ -7,8 +7,8 @@
  * Policies of admissionregistration.k8s.io are watched in the best version that any API server
  * serves. Which that is comes from two sources: what the peers were asked (set_version), and the
  * configured address, asked every minute. On a control plane of mixed versions an address may lead
- * to a server that knows less; so these informers take 404 for a failure to try again, and keep
- * what they have.
+ * to a server that knows less; so a peer that serves that version is asked directly, and these
+ * informers take 404 for a failure to try again, and keep what they have.
  *
  * Threading: the loop thread; changed is called from the loop.
  */
@@ -43,8 +43,13 @@ void ek_mutation_watch_close(struct ek_mutation_watch *watch, void (*on_closed)(
                              void *ctx);
 
 /* The best version that peers serve (constant text; NULL: none); all: every peer has told, so that
- * what was seen otherwise is of the past. */
-void ek_mutation_watch_set_version(struct ek_mutation_watch *watch, const char *version, bool all);
+ * what was seen otherwise is of the past. server: "ip:port" (copied) of one that serves it, when
+ * others do not: the configured address may lead to those; NULL: any will do. */
+void ek_mutation_watch_set_version(struct ek_mutation_watch *watch, const char *version, bool all,
+                                   const char *server);
+
+/* The server that was set, NULL for any; borrowed. */
+const char *ek_mutation_watch_server(const struct ek_mutation_watch *watch);
 
 /* The version of the group's own kind that is watched, NULL for none; constant. */
 const char *ek_mutation_watch_version(const struct ek_mutation_watch *watch);

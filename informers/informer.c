@@ -35,6 +35,8 @@ struct ek_informer {
     void (*on_stopped)(void *ctx);
     void *on_stopped_ctx;
 
+    char *server; /* "ip:port"; NULL: the configured address */
+
     void (*observer)(void *ctx);
     void *observer_ctx;
     struct { /* what the observer was told last */
@@ -166,6 +168,7 @@ static void start_list(struct ek_informer *informer, const struct ek_list_query 
         .timeout_ms = query->timeout_ms,
         .max_body = LIST_BODY_MAX,
         .no_retry = true, /* the reflector sees to it */
+        .connect_to = informer->server,
         .accept = informer->resource.metadata_only ? PARTIAL("PartialObjectMetadataList") : NULL,
     };
 
@@ -189,6 +192,7 @@ static void start_watch(struct ek_informer *informer, const struct ek_watch_quer
     struct ek_request request = {
         .on_data = on_watch_data,
         .no_retry = true,
+        .connect_to = informer->server,
         .accept = informer->resource.metadata_only ? PARTIAL("PartialObjectMetadata") : NULL,
     };
 
@@ -489,6 +493,7 @@ void ek_informer_free(struct ek_informer *informer)
     ek_framer_done(&informer->framer);
     resource_done(&informer->resource);
     ek_free(informer->path);
+    ek_free(informer->server);
     ek_free(informer->api_version);
     ek_free(informer);
 }
@@ -525,6 +530,12 @@ void ek_informer_status(const struct ek_informer *informer, struct ek_informer_s
         .events = status.events,
         .failures = status.failures,
     };
+}
+
+void ek_informer_set_server(struct ek_informer *informer, const char *address)
+{
+    ek_free(informer->server);
+    informer->server = ek_xstrdup(address);
 }
 
 void ek_informer_set_observer(struct ek_informer *informer, void (*fn)(void *ctx), void *ctx)

@@ -76,6 +76,10 @@ const struct ek_resource *ek_informer_resource(const struct ek_informer *informe
 const struct ek_reflector *ek_informer_reflector(const struct ek_informer *informer);
 void ek_informer_status(const struct ek_informer *informer, struct ek_informer_status *ret_status);
 
+/* Asks one API server ("ip:port", copied), not the configured address; to be called before the
+ * start. It must prove the name kubernetes.default.svc. */
+void ek_informer_set_server(struct ek_informer *informer, const char *address);
+
 /* Calls fn whenever synced, served or the error text changes. One observer. */
 void ek_informer_set_observer(struct ek_informer *informer, void (*fn)(void *ctx), void *ctx);
 
