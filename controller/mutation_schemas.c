@@ -233,12 +233,21 @@ static void take_path(struct ek_mutation_schemas *s, const char *path, const cha
     e->url = ek_xstrdup(url);
 }
 
+static void take_paths(struct ek_mutation_schemas *s, yyjson_val *paths)
+{
+    yyjson_val *key, *value;
+    size_t i, n;
+
+    yyjson_obj_foreach(paths, i, n, key, value)
+    {
+        take_path(s, yyjson_get_str(key), ek_json_str(value, "serverRelativeURL", NULL));
+    }
+}
+
 static void on_index(void *ctx, const struct ek_response *resp, const struct ek_err *err)
 {
     struct ek_mutation_schemas *s = ctx;
     struct ek_err local = {0};
-    yyjson_val *key, *value;
-    size_t i, n;
 
     s->call = NULL;
     yyjson_doc *doc = err ? NULL : ek_json_parse(resp->body.p, resp->body.len, &local);
@@ -246,10 +255,9 @@ static void on_index(void *ctx, const struct ek_response *resp, const struct ek_
         failed(s, INDEX, err ? err : &local);
         return;
     }
-    yyjson_obj_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), "paths"), i, n, key, value)
-    {
-        take_path(s, yyjson_get_str(key), ek_json_str(value, "serverRelativeURL", NULL));
-    }
+    yyjson_val *paths = yyjson_obj_get(yyjson_doc_get_root(doc), "paths");
+    if (paths)
+        take_paths(s, paths);
     yyjson_doc_free(doc);
     s->indexed = true;
     s->stale = false;

@@ -93,24 +93,38 @@ static enum ek_place_need need_of(yyjson_val *schema, const struct ek_field_path
 
 /* ---- Defaults ---- */
 
+static const char *default_below(yyjson_val *schema, int depth, struct ek_arena *arena);
+
+static const char *default_in_fields(yyjson_val *fields, int depth, struct ek_arena *arena)
+{
+    yyjson_val *key, *field;
+    size_t i, n;
+
+    yyjson_obj_foreach(fields, i, n, key, field)
+    {
+        const char *rest =
+            yyjson_obj_get(field, "default") ? "" : default_below(field, depth, arena);
+        if (rest)
+            return ek_arena_printf(arena, ".%s%s", yyjson_get_str(key), rest);
+    }
+    return NULL;
+}
+
 /* The rest of the path of a default below a field: not in lists, whose items come and go with the
  * list. NULL when there is none. */
 static const char *default_below(yyjson_val *schema, int depth, struct ek_arena *arena)
 {
-    const char *rest;
-    yyjson_val *key, *field;
-    size_t i, n;
+    yyjson_val *fields = yyjson_obj_get(schema, "properties");
+    yyjson_val *members = yyjson_obj_get(schema, "additionalProperties");
+    const char *rest = NULL;
 
     if (depth > DEPTH_MAX)
         return NULL;
-    yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), i, n, key, field)
-    {
-        rest = yyjson_obj_get(field, "default") ? "" : default_below(field, depth + 1, arena);
-        if (rest)
-            return ek_arena_printf(arena, ".%s%s", yyjson_get_str(key), rest);
-    }
-    field = yyjson_obj_get(schema, "additionalProperties");
-    rest = yyjson_is_obj(field) ? default_below(field, depth + 1, arena) : NULL;
+    if (fields)
+        rest = default_in_fields(fields, depth + 1, arena);
+    if (rest || !yyjson_is_obj(members))
+        return rest;
+    rest = default_below(members, depth + 1, arena);
     return rest ? ek_arena_printf(arena, "['*']%s", rest) : NULL;
 }
 
