@@ -3,25 +3,22 @@
 
 #include <string.h>
 
-#include "api/base64.h"
-#include "api/mem.h"
+#include "api/base/base64.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 
-static const char *text(yyjson_val *parent, const char *name)
-{
-    const char *s = yyjson_get_str(yyjson_obj_get(parent, name));
-
-    return s ? s : "";
-}
+#define OBJECT_LEVEL 2 /* an AdmissionReview has its objects in {"request": {"object": ...}} */
 
 static void read_kind(yyjson_val *v, struct ek_gvk *ret_kind)
 {
-    *ret_kind = (struct ek_gvk){text(v, "group"), text(v, "version"), text(v, "kind")};
+    *ret_kind = (struct ek_gvk){ek_json_text(v, "group"), ek_json_text(v, "version"),
+                                ek_json_text(v, "kind")};
 }
 
 static void read_resource(yyjson_val *v, struct ek_gvr *ret_resource)
 {
-    *ret_resource = (struct ek_gvr){text(v, "group"), text(v, "version"), text(v, "resource")};
+    *ret_resource = (struct ek_gvr){ek_json_text(v, "group"), ek_json_text(v, "version"),
+                                    ek_json_text(v, "resource")};
 }
 
 static yyjson_val *value_or_null(yyjson_val *parent, const char *name)
@@ -43,7 +40,7 @@ static int check_operation(const char *operation, struct ek_err *err)
                       "CONNECT");
 }
 
-/* The request members that say how the client asked are absent when it asked for just this. */
+/* The request members that describe the client's own request are absent when it equals this one. */
 static void read_original(yyjson_val *root, struct ek_admission_request *r)
 {
     yyjson_val *kind = yyjson_obj_get(root, "requestKind");
@@ -51,7 +48,7 @@ static void read_original(yyjson_val *root, struct ek_admission_request *r)
 
     r->request_kind = r->kind;
     r->request_resource = r->resource;
-    r->request_subresource = text(root, "requestSubResource");
+    r->request_subresource = ek_json_text(root, "requestSubResource");
     if (yyjson_is_obj(kind))
         read_kind(kind, &r->request_kind);
     if (yyjson_is_obj(resource))
@@ -62,8 +59,9 @@ static void read_original(yyjson_val *root, struct ek_admission_request *r)
 
 static int check_object(yyjson_val *v, const char *name, struct ek_err *err)
 {
-    return !v || yyjson_is_obj(v) ? 0
-                                  : ek_err_set(err, EK_E_PARSE, "request.%s is no object", name);
+    return !v || yyjson_is_obj(v)
+               ? 0
+               : ek_err_set(err, EK_E_PARSE, "request.%s is not an object", name);
 }
 
 int ek_admission_request_read(yyjson_val *root, struct ek_admission_request *ret_request,
@@ -72,15 +70,15 @@ int ek_admission_request_read(yyjson_val *root, struct ek_admission_request *ret
     struct ek_admission_request r = {.root = root};
 
     if (!yyjson_is_obj(root))
-        return ek_err_set(err, EK_E_PARSE, "request is missing or no object");
-    r.uid = text(root, "uid");
+        return ek_err_set(err, EK_E_PARSE, "request is missing or not an object");
+    r.uid = ek_json_text(root, "uid");
     read_kind(yyjson_obj_get(root, "kind"), &r.kind);
     read_resource(yyjson_obj_get(root, "resource"), &r.resource);
-    r.subresource = text(root, "subResource");
+    r.subresource = ek_json_text(root, "subResource");
     read_original(root, &r);
-    r.name = text(root, "name");
-    r.namespace = text(root, "namespace");
-    r.operation = text(root, "operation");
+    r.name = ek_json_text(root, "name");
+    r.namespace = ek_json_text(root, "namespace");
+    r.operation = ek_json_text(root, "operation");
     r.dry_run = yyjson_is_true(yyjson_obj_get(root, "dryRun"));
     r.user_info = yyjson_obj_get(root, "userInfo");
     r.object = value_or_null(root, "object");
@@ -100,15 +98,15 @@ int ek_admission_request_read(yyjson_val *root, struct ek_admission_request *ret
 int ek_admission_review_parse(const char *body, size_t len, struct ek_admission_review *ret_review,
                               struct ek_err *err)
 {
-    yyjson_doc *doc = ek_json_parse(body, len, err);
+    yyjson_doc *doc = ek_json_parse_envelope(body, len, OBJECT_LEVEL, err);
 
     if (!doc)
         return err ? err->code : EK_E_PARSE;
     yyjson_val *root = yyjson_doc_get_root(doc);
     struct ek_admission_request request;
     int rc = 0;
-    if (strcmp(text(root, "kind"), "AdmissionReview") != 0 ||
-        strcmp(text(root, "apiVersion"), "admission.k8s.io/v1") != 0)
+    if (strcmp(ek_json_text(root, "kind"), "AdmissionReview") != 0 ||
+        strcmp(ek_json_text(root, "apiVersion"), "admission.k8s.io/v1") != 0)
         rc = ek_err_set(err, EK_E_PARSE,
                         "expected an AdmissionReview of admission.k8s.io/v1, as a webhook with "
                         "admissionReviewVersions [v1] gets it");

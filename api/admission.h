@@ -11,8 +11,8 @@
 
 #include <yyjson.h>
 
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
 
 struct ek_gvk {
     const char *group, *version, *kind; /* group "" is core */
@@ -22,7 +22,7 @@ struct ek_gvr {
     const char *group, *version, *resource;
 };
 
-/* What is asked. Absent strings are "". */
+/* The request of an AdmissionReview. Absent strings are "". */
 struct ek_admission_request {
     const char *uid;
     struct ek_gvk kind;              /* of object, as it was converted for the webhook */
@@ -38,6 +38,8 @@ struct ek_admission_request {
     yyjson_val *user_info;           /* {username, uid, groups, extra} */
     yyjson_val *object, *old_object; /* NULL when null or absent */
     yyjson_val *root;                /* the whole .request */
+    bool unproven;                   /* nothing proves that an API server has sent it: it counts
+                                        nowhere. Set by the webhook alone */
 };
 
 struct ek_admission_review {
@@ -54,13 +56,23 @@ int ek_admission_review_parse(const char *body, size_t len, struct ek_admission_
                               struct ek_err *err);
 void ek_admission_review_done(struct ek_admission_review *review);
 
+#define EK_ADMISSION_UID_SIZE 128
+
+/*
+ * Finds request.uid in a body that ek_admission_review_parse refuses, or in the beginning of one
+ * that is too long, so that the request can be denied: an API server takes an answer for its
+ * request's only with the uid, and lets the request through on no answer where failurePolicy is
+ * Ignore. Reads brackets and strings alone, as far as the uid, which API servers write first; looks
+ * into no other value. Returns false when there is none, or it has characters that no uid has.
+ */
+bool ek_admission_uid_find(const char *body, size_t len, char ret_uid[EK_ADMISSION_UID_SIZE]);
+
 /* Reads a request that stands alone (the `.request` of a review, or one made by a tool). root is
  * borrowed. Returns 0 or EK_E_PARSE. */
 int ek_admission_request_read(yyjson_val *root, struct ek_admission_request *ret_request,
                               struct ek_err *err);
 
-#define EK_ADMISSION_WARNINGS_MAX     64
-#define EK_ADMISSION_WARNING_TEXT_MAX 256 /* characters that an API server passes on */
+#define EK_ADMISSION_WARNINGS_MAX 64
 
 /* The answer; everything is borrowed. */
 struct ek_admission_response {

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "api/base/quote.h"
+#include "api/base/time.h"
 #include "api/obj.h"
-#include "api/quote.h"
 #include "api/selector.h"
-#include "api/time.h"
 
 const char *ek_cond_status_name(enum ek_cond_status status)
 {

@@ -4,8 +4,9 @@
  *
  * A reconciler says what is true now (struct ek_cond); ek_conds_merge joins that with the array
  * that the object holds, so that lastTransitionTime moves only when a status flips and an
- * unchanged world gives an equal array, whatever the clock says (ecosystem sheet, section 1,
- * "Status conditions"). The whole array is the caller's intent: what is not wanted is not kept.
+ * unchanged world gives an equal array, whatever the clock says
+ * (apimachinery/pkg/api/meta/conditions.go: SetStatusCondition). The whole array is the caller's
+ * intent: a condition that the caller leaves out is dropped.
  *
  * Pure: now is an argument. Any thread.
  */
@@ -15,7 +16,7 @@
 #include <stdint.h>
 #include <yyjson.h>
 
-#include "api/err.h"
+#include "api/base/err.h"
 
 enum ek_cond_status {
     EK_COND_UNKNOWN, /* also what an absent condition means */
@@ -47,12 +48,12 @@ const char *ek_cond_status_name(enum ek_cond_status status);
 int ek_cond_check(const struct ek_cond *cond, struct ek_err *err);
 
 /*
- * Returns a new array of doc with the n wanted conditions in their order. Each has
+ * Returns a new array of doc with the n conditions in their order. Each has
  * observedGeneration (generation; left out when 0 or below), and as lastTransitionTime the one
  * that old_conditions (NULL: none) holds for its type if the status is the same, else now_ms
  * (milliseconds since the epoch). Old entries that are malformed count as absent.
  *
- * Returns NULL when a wanted condition fails ek_cond_check, when two have one type (both are
+ * Returns NULL when a condition fails ek_cond_check, when two have one type (both are
  * errors in the program, not of any input), and without memory.
  */
 yyjson_mut_val *ek_conds_merge(yyjson_mut_doc *doc, yyjson_val *old_conditions,

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/arena.h"
+#include "api/base/arena.h"
+#include "api/base/hash.h"
 
 /* Room for the names of EK_DISCOVERY_ENTRIES_MAX entries; shared prefixes are stored once. */
 #define NAMES_MAX ((size_t)32 * 1024 * 1024)
@@ -33,7 +34,7 @@ void ek_discovery_free(struct ek_discovery *set)
     ek_free(set);
 }
 
-/* To be asked before each group, version and resource: none of them takes more than a few kB of
+/* Called before each group, version and resource: none of them takes more than a few kB of
  * names, so that the arena is never driven far beyond its limit. */
 static int check_room(const struct ek_discovery *set, struct ek_err *err)
 {
@@ -43,8 +44,8 @@ static int check_room(const struct ek_discovery *set, struct ek_err *err)
                       EK_DISCOVERY_ENTRIES_MAX);
 }
 
-static int add(struct ek_discovery *set, const char *group, const char *version, char *resource,
-               bool stale, struct ek_err *err)
+/* Adds an entry, whose strings are the set's. */
+static int add(struct ek_discovery *set, const struct ek_discovery_entry *entry, struct ek_err *err)
 {
     int rc = check_room(set, err);
 
@@ -54,9 +55,35 @@ static int add(struct ek_discovery *set, const char *group, const char *version,
         set->cap = set->cap ? set->cap * 2 : 256;
         set->entries = ek_xrealloc(set->entries, set->cap, sizeof *set->entries);
     }
-    set->entries[set->n++] = (struct ek_discovery_entry){
-        .group = group, .version = version, .resource = resource, .stale = stale};
+    set->entries[set->n++] = *entry;
     return 0;
+}
+
+static uint64_t digest(const char *s)
+{
+    return s && *s ? ek_hash(s, strlen(s)) : 0;
+}
+
+/* Of a list of texts, in any order. */
+static uint64_t digest_set(yyjson_val *list)
+{
+    uint64_t sum = 0;
+    yyjson_val *item;
+    size_t i, n;
+
+    yyjson_arr_foreach(list, i, n, item) sum += digest(yyjson_get_str(item));
+    return sum;
+}
+
+/* The facets of a resource; scope is "Namespaced", "Cluster", or NULL for a subresource. */
+static void set_facets(struct ek_discovery_entry *entry, const char *kind, const char *scope,
+                       yyjson_val *resource)
+{
+    entry->facets[EK_DISCOVERY_KIND] = digest(kind);
+    entry->facets[EK_DISCOVERY_SCOPE] = digest(scope);
+    entry->facets[EK_DISCOVERY_VERBS] = digest_set(yyjson_obj_get(resource, "verbs"));
+    entry->facets[EK_DISCOVERY_SHORT_NAMES] =
+        scope ? digest_set(yyjson_obj_get(resource, "shortNames")) : 0;
 }
 
 /* Names longer than the 253 characters that any Kubernetes name may have are cut: the arena's
@@ -66,14 +93,45 @@ static char *keep(struct ek_discovery *set, const char *s)
     return ek_arena_strndup(set->names, s, strnlen(s, NAME_CUT));
 }
 
+/* A resource and its subresources; entry has the group version. Without a responseKind only the
+ * subresources exist (client-go/discovery/aggregated_discovery.go: SplitGroupsAndResources). */
+static int add_resource(struct ek_discovery *set, struct ek_discovery_entry *entry,
+                        yyjson_val *resource, struct ek_err *err)
+{
+    const char *plural = ek_json_str(resource, "resource", NULL);
+    yyjson_val *sub;
+    size_t i, n;
+    int rc = 0;
+
+    if (!plural)
+        return 0;
+    if (yyjson_obj_get(resource, "responseKind")) {
+        const char *scope = ek_json_str(resource, "scope", NULL);
+        entry->resource = keep(set, plural);
+        set_facets(entry, ek_json_str(resource, "responseKind", "kind", NULL), scope ? scope : "",
+                   resource);
+        rc = add(set, entry, err);
+    }
+    yyjson_arr_foreach(yyjson_obj_get(resource, "subresources"), i, n, sub)
+    {
+        const char *name = ek_json_str(sub, "subresource", NULL);
+        if (!name || rc)
+            continue;
+        entry->resource = ek_arena_printf(set->names, "%.512s/%.512s", plural, name);
+        set_facets(entry, ek_json_str(sub, "responseKind", "kind", NULL), NULL, sub);
+        rc = add(set, entry, err);
+    }
+    return rc;
+}
+
 static int add_version(struct ek_discovery *set, const char *group, yyjson_val *version,
                        struct ek_err *err)
 {
     const char *name = ek_json_str(version, "version", NULL);
     const char *freshness = ek_json_str(version, "freshness", NULL);
     bool stale = freshness && !strcmp(freshness, "Stale");
-    yyjson_val *resource, *sub;
-    size_t i, n, j, m;
+    yyjson_val *resource;
+    size_t i, n;
 
     if (!name || !yyjson_arr_size(yyjson_obj_get(version, "resources")))
         return 0;
@@ -81,22 +139,10 @@ static int add_version(struct ek_discovery *set, const char *group, yyjson_val *
     if (room)
         return room;
     name = keep(set, name);
+    struct ek_discovery_entry entry = {.group = group, .version = name, .stale = stale};
     yyjson_arr_foreach(yyjson_obj_get(version, "resources"), i, n, resource)
     {
-        const char *plural = ek_json_str(resource, "resource", NULL);
-        if (!plural)
-            continue;
-        /* Without a responseKind only the subresources exist (peers sheet, section 2). */
-        int rc = yyjson_obj_get(resource, "responseKind")
-                     ? add(set, group, name, keep(set, plural), stale, err)
-                     : 0;
-        yyjson_arr_foreach(yyjson_obj_get(resource, "subresources"), j, m, sub)
-        {
-            const char *subname = ek_json_str(sub, "subresource", NULL);
-            if (subname && !rc)
-                rc = add(set, group, name,
-                         ek_arena_printf(set->names, "%.512s/%.512s", plural, subname), stale, err);
-        }
+        int rc = add_resource(set, &entry, resource, err);
         if (rc)
             return rc;
     }
@@ -161,7 +207,17 @@ int ek_discovery_add_resource_list(struct ek_discovery *set, yyjson_val *documen
     yyjson_arr_foreach(yyjson_obj_get(document, "resources"), i, n, resource)
     {
         const char *name = ek_json_str(resource, "name", NULL);
-        int rc = name ? add(set, group, version, keep(set, name), false, err) : 0;
+        bool is_namespaced = yyjson_get_bool(yyjson_obj_get(resource, "namespaced"));
+        struct ek_discovery_entry entry = {.group = group, .version = version};
+        if (!name)
+            continue;
+        entry.resource = keep(set, name);
+        set_facets(&entry, ek_json_str(resource, "kind", NULL),
+                   strchr(name, '/') ? NULL
+                   : is_namespaced   ? "Namespaced"
+                                     : "Cluster",
+                   resource);
+        int rc = add(set, &entry, err);
         if (rc)
             return rc;
     }
@@ -216,8 +272,11 @@ int ek_discovery_add_from(struct ek_discovery *set, const struct ek_discovery *f
         const struct ek_discovery_entry *e = &from->entries[i];
         if ((*e->group == '\0') != core)
             continue;
-        int rc = add(set, keep(set, e->group), keep(set, e->version),
-                     ek_arena_strdup(set->names, e->resource), e->stale, err);
+        struct ek_discovery_entry entry = *e;
+        entry.group = keep(set, e->group);
+        entry.version = keep(set, e->version);
+        entry.resource = ek_arena_strdup(set->names, e->resource);
+        int rc = add(set, &entry, err);
         if (rc)
             return rc;
     }
@@ -247,23 +306,4 @@ bool ek_discovery_has(const struct ek_discovery *set, const char *group, const c
 {
     struct ek_discovery_entry key = {.group = group, .version = version, .resource = resource};
     return set->n && bsearch(&key, set->entries, set->n, sizeof key, compare) != NULL;
-}
-
-bool ek_discovery_has_group_version(const struct ek_discovery *set, const char *group,
-                                    const char *version)
-{
-    size_t lo = 0, hi = set->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const struct ek_discovery_entry *e = &set->entries[mid];
-        int c = strcmp(e->group, group);
-        c = c ? c : strcmp(e->version, version);
-        if (c == 0)
-            return true;
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return false;
 }

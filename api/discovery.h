@@ -4,8 +4,9 @@
  *
  * Reads the aggregated form (apidiscovery.k8s.io/v2 and v2beta1, whose fields are the same) and
  * the legacy lists (APIVersions, APIGroupList, APIResourceList) into one sorted set of
- * group/version/resource names. What a document lacks is tolerated as the peers sheet, section 2,
- * describes; what is not a discovery document at all is an error.
+ * group/version/resource names. What a document lacks is tolerated as
+ * client-go/discovery/aggregated_discovery.go: SplitGroupsAndResources does; what is not a
+ * discovery document at all is an error.
  *
  * A set is built by adding documents, then sealed; a sealed set is immutable and may be shared
  * between threads. Pure: no I/O.
@@ -15,8 +16,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "api/err.h"
+#include "api/base/err.h"
 #include "api/obj.h"
 
 /* Limits on one server's answers: beyond them adding a document is EK_E_LIMIT. */
@@ -29,12 +31,23 @@ enum ek_discovery_form {
     EK_DISCOVERY_FORM_MAX,
 };
 
+/* What a document says of a resource beside its name. */
+enum ek_discovery_facet {
+    EK_DISCOVERY_KIND,
+    EK_DISCOVERY_SCOPE,       /* of a subresource: none */
+    EK_DISCOVERY_VERBS,       /* as a set */
+    EK_DISCOVERY_SHORT_NAMES, /* as a set; of a subresource: none */
+    EK_DISCOVERY_FACETS,
+};
+
 /* One served resource (or subresource, "pods/status"). Strings are owned by the set. */
 struct ek_discovery_entry {
     const char *group;    /* "" for core */
     const char *version;  /* "v1" */
     const char *resource; /* "deployments", "deployments/scale" */
     bool stale;           /* the server marked the whole group version Stale */
+    /* A digest of each facet (ek_hash): equal for equal facets, in every form of discovery. */
+    uint64_t facets[EK_DISCOVERY_FACETS];
 };
 
 struct ek_discovery;
@@ -44,9 +57,9 @@ void ek_discovery_free(struct ek_discovery *set);
 EK_CLEANUP_PTR(ek_discovery, ek_discovery_free)
 
 /*
- * Adds an APIGroupDiscoveryList (answer to /api or /apis). ret_form (may be NULL) tells which API
- * version it was. A legacy APIVersions or APIGroupList is EK_E_UNSUPPORTED: the caller then asks
- * for each group version (ek_discovery_legacy_paths).
+ * Adds an APIGroupDiscoveryList (answer to /api or /apis). ret_form (may be NULL) gets the API
+ * version. A legacy APIVersions or APIGroupList is EK_E_UNSUPPORTED: the caller then requests each
+ * group version (ek_discovery_legacy_paths).
  */
 int ek_discovery_add_aggregated(struct ek_discovery *set, yyjson_val *document,
                                 enum ek_discovery_form *ret_form, struct ek_err *err);
@@ -75,9 +88,5 @@ const struct ek_discovery_entry *ek_discovery_entries(const struct ek_discovery 
 /* True when group/version/resource is served. */
 bool ek_discovery_has(const struct ek_discovery *set, const char *group, const char *version,
                       const char *resource);
-
-/* True when any resource of the group version is served. */
-bool ek_discovery_has_group_version(const struct ek_discovery *set, const char *group,
-                                    const char *version);
 
 #endif

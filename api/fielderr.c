@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/quote.h"
+#include "api/base/quote.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
 
@@ -22,8 +22,6 @@ static char *format_path(struct ek_field_errors *errors, const char *fmt, va_lis
 
 static void add(struct ek_field_errors *errors, const char *text)
 {
-    if (errors->n == EK_FIELD_ERRORS_MAX)
-        return;
     if (errors->n == errors->cap) {
         size_t cap = errors->cap ? errors->cap * 2 : 8;
         const char **texts = ek_arena_alloc(errors->arena, cap * sizeof *texts);
@@ -33,6 +31,11 @@ static void add(struct ek_field_errors *errors, const char *text)
         errors->cap = cap;
     }
     errors->texts[errors->n++] = text;
+}
+
+bool ek_field_errors_full(const struct ek_field_errors *errors)
+{
+    return errors->n == EK_FIELD_ERRORS_MAX || (errors->n && ek_arena_exhausted(errors->arena));
 }
 
 /* Formats the path of a function's variable arguments, the last of which named is fmt. */
@@ -49,6 +52,8 @@ static const char *tail(struct ek_field_errors *errors, const char *detail)
 
 void ek_field_required(struct ek_field_errors *errors, const char *detail, const char *path, ...)
 {
+    if (ek_field_errors_full(errors))
+        return;
     PATH(path);
     add(errors, ek_arena_printf(errors->arena, "%s: Required value%s", at, tail(errors, detail)));
 }
@@ -56,6 +61,8 @@ void ek_field_required(struct ek_field_errors *errors, const char *detail, const
 void ek_field_invalid(struct ek_field_errors *errors, const char *value, const char *detail,
                       const char *path, ...)
 {
+    if (ek_field_errors_full(errors))
+        return;
     PATH(path);
     add(errors,
         ek_arena_printf(errors->arena, "%s: Invalid value: %s%s", at, value, tail(errors, detail)));
@@ -64,6 +71,8 @@ void ek_field_invalid(struct ek_field_errors *errors, const char *value, const c
 void ek_field_unsupported(struct ek_field_errors *errors, const char *value,
                           const char *const *supported, const char *path, ...)
 {
+    if (ek_field_errors_full(errors))
+        return;
     PATH(path);
     EK_AUTO(ek_buf) out;
 
@@ -77,6 +86,8 @@ void ek_field_unsupported(struct ek_field_errors *errors, const char *value,
 
 void ek_field_duplicate(struct ek_field_errors *errors, const char *value, const char *path, ...)
 {
+    if (ek_field_errors_full(errors))
+        return;
     PATH(path);
     add(errors, ek_arena_printf(errors->arena, "%s: Duplicate value: %s", at,
                                 ek_field_quote(errors, value)));
@@ -84,12 +95,16 @@ void ek_field_duplicate(struct ek_field_errors *errors, const char *value, const
 
 void ek_field_forbidden(struct ek_field_errors *errors, const char *detail, const char *path, ...)
 {
+    if (ek_field_errors_full(errors))
+        return;
     PATH(path);
     add(errors, ek_arena_printf(errors->arena, "%s: Forbidden%s", at, tail(errors, detail)));
 }
 
 void ek_field_too_many(struct ek_field_errors *errors, size_t n, size_t max, const char *path, ...)
 {
+    if (ek_field_errors_full(errors))
+        return;
     PATH(path);
     add(errors, ek_arena_printf(errors->arena, "%s: Too many: %zu: must have at most %zu items", at,
                                 n, max));
@@ -97,8 +112,16 @@ void ek_field_too_many(struct ek_field_errors *errors, size_t n, size_t max, con
 
 void ek_field_internal(struct ek_field_errors *errors, const char *detail, const char *path, ...)
 {
+    if (ek_field_errors_full(errors))
+        return;
     PATH(path);
     add(errors, ek_arena_printf(errors->arena, "%s: Internal error%s", at, tail(errors, detail)));
+}
+
+void ek_field_error(struct ek_field_errors *errors, const char *path, const char *text)
+{
+    if (!ek_field_errors_full(errors))
+        add(errors, ek_arena_printf(errors->arena, "%s: %s", path, text));
 }
 
 const char *ek_field_quote(struct ek_field_errors *errors, const char *s)
@@ -106,6 +129,8 @@ const char *ek_field_quote(struct ek_field_errors *errors, const char *s)
     EK_AUTO(ek_buf) out;
 
     ek_buf_init(&out, TEXT_MAX);
+    if (ek_field_errors_full(errors))
+        return "";
     ek_quote(&out, ek_str_from(s));
     return ek_arena_strdup(errors->arena, ek_buf_str(&out));
 }

@@ -13,10 +13,11 @@
 #ifndef API_FIELDERR_H
 #define API_FIELDERR_H
 
+#include <stdbool.h>
 #include <yyjson.h>
 
-#include "api/arena.h"
-#include "api/buf.h"
+#include "api/base/arena.h"
+#include "api/base/buf.h"
 
 #define EK_FIELD_ERRORS_MAX 1000 /* more are dropped */
 
@@ -55,7 +56,14 @@ void ek_field_too_many(struct ek_field_errors *errors, size_t n, size_t max, con
 void ek_field_internal(struct ek_field_errors *errors, const char *detail, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* s as Go's %q, in the arena. */
+/* "path: text", for texts that the functions above do not make. Both are copied. */
+void ek_field_error(struct ek_field_errors *errors, const char *path, const char *text);
+
+/* True when no more errors are taken, because there are EK_FIELD_ERRORS_MAX, or some and no memory:
+ * nothing is formatted then, and the rest of the object need not be looked at. */
+bool ek_field_errors_full(const struct ek_field_errors *errors);
+
+/* s as Go's %q, in the arena; "" when no more errors are taken. */
 const char *ek_field_quote(struct ek_field_errors *errors, const char *s);
 
 /* Appends all errors as apimachinery aggregates them: one alone, several as "[a, b]", each text

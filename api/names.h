@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that Kubernetes allows, and what it says of those it does not (apimachinery,
+ * Names that Kubernetes allows, and its messages about other names (apimachinery,
  * pkg/api/validate/content and pkg/util/validation). Users know the texts from kubectl and search
  * for them. Pure; any thread.
  */
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 enum ek_name_format {
     EK_NAME_DNS1123_LABEL,     /* "web-1": most names in a namespace */

@@ -3,8 +3,9 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "api/members.h"
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -26,7 +27,7 @@ struct ek_obj {
 static void *json_malloc(void *ctx, size_t size)
 {
     (void)ctx;
-    return ek_realloc(NULL, size); /* not ek_alloc: nobody needs the zeros */
+    return ek_realloc(NULL, size); /* not ek_alloc: zeros are not needed */
 }
 
 static void *json_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
@@ -61,82 +62,6 @@ const yyjson_alc ek_json_xalc = {json_xmalloc, json_xrealloc, json_free, NULL};
 yyjson_mut_doc *ek_json_doc_new(void)
 {
     return yyjson_mut_doc_new(&ek_json_xalc);
-}
-
-/* True for text that nests too deep, whether or not it is JSON. */
-static bool text_too_deep(const char *json, size_t len)
-{
-    size_t depth = 0;
-    bool in_string = false;
-
-    for (size_t i = 0; i < len; i++) {
-        char c = json[i];
-        if (in_string) {
-            if (c == '\\')
-                i++;
-            else if (c == '"')
-                in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > EK_JSON_DEPTH_MAX)
-                return true;
-        } else if ((c == '}' || c == ']') && depth > 0) {
-            depth--;
-        }
-    }
-    return false;
-}
-
-/* The same of a document: its values lie in a row, a container before its members. */
-static bool doc_too_deep(yyjson_doc *doc)
-{
-    yyjson_val *val = yyjson_doc_get_root(doc), *end = unsafe_yyjson_get_next(val);
-    yyjson_val *ends[EK_JSON_DEPTH_MAX]; /* of the open containers */
-    size_t depth = 0;
-
-    for (; val < end; val++) {
-        if (!unsafe_yyjson_is_ctn(val))
-            continue;
-        while (depth > 0 && ends[depth - 1] <= val)
-            depth--;
-        if (depth == EK_JSON_DEPTH_MAX)
-            return true;
-        ends[depth++] = unsafe_yyjson_get_next(val);
-    }
-    return false;
-}
-
-yyjson_doc *ek_json_parse(const char *json, size_t len, struct ek_err *err)
-{
-    yyjson_read_err read_err;
-
-    /* Without an in-situ flag yyjson only reads the bytes; and it reads without recursion, so that
-     * depth may be judged afterwards, which is cheaper by far. */
-    yyjson_doc *doc =
-        yyjson_read_opts((char *)(uintptr_t)json, len, YYJSON_READ_NOFLAG, &ek_json_alc, &read_err);
-    if (doc && !doc_too_deep(doc))
-        return doc;
-    if (doc || text_too_deep(json, len)) {
-        yyjson_doc_free(doc);
-        ek_err_set(err, EK_E_LIMIT, "JSON nests deeper than %d levels", EK_JSON_DEPTH_MAX);
-        return NULL;
-    }
-    if (read_err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
-        ek_err_set(err, EK_E_NOMEM, "no memory for %zu bytes of JSON", len);
-        return NULL;
-    }
-    size_t line = 1, column = 1;
-    for (size_t i = 0; i < read_err.pos && i < len; i++) {
-        column++;
-        if (json[i] == '\n') {
-            line++;
-            column = 1;
-        }
-    }
-    ek_err_set(err, EK_E_PARSE, "malformed JSON at line %zu column %zu: %s", line, column,
-               read_err.msg);
-    return NULL;
 }
 
 static const char *str_or_empty(yyjson_val *v)
@@ -282,7 +207,7 @@ static void copy_slim(struct copy *copy, yyjson_val *value, size_t level, const 
     yyjson_val *key, *member;
 
     copy_row(copy, value, value + 1);
-    yyjson_obj_foreach(value, i, n, key, member)
+    ek_json_each_member(value, i, n, key, member)
     {
         if (slim->drop && unsafe_yyjson_equals_str(key, slim->drop))
             continue;
@@ -318,6 +243,18 @@ static size_t key_size(yyjson_val *value)
     return namespace_len ? namespace_len + yyjson_get_len(yyjson_obj_get(meta, "name")) + 2 : 0;
 }
 
+/* Writes the key of a namespaced object to the room of key_size; returns it. Not by a format: each
+ * item of a list passes here. */
+static const char *write_key(const struct ek_obj *obj, char *key)
+{
+    size_t namespace_len = strlen(obj->namespace);
+
+    memcpy(key, obj->namespace, namespace_len);
+    key[namespace_len] = '/';
+    memcpy(key + namespace_len + 1, obj->name, strlen(obj->name) + 1);
+    return key;
+}
+
 struct ek_obj *ek_obj_from_item(yyjson_val *value, const char *api_version, const char *kind)
 {
     struct copy copy = {0};
@@ -327,7 +264,7 @@ struct ek_obj *ek_obj_from_item(yyjson_val *value, const char *api_version, cons
     copy_value(&copy, value, api_version, kind);
     size_t vals_size = copy.n_vals * sizeof(yyjson_val), key_room = key_size(value);
     size_t chars_size = copy.n_chars;
-    /* Not ek_alloc: nobody needs the zeros. */
+    /* Not ek_alloc: zeros are not needed. */
     struct ek_obj *obj = ek_realloc(NULL, sizeof *obj + vals_size + chars_size + key_room);
     if (!obj)
         return NULL;
@@ -337,11 +274,8 @@ struct ek_obj *ek_obj_from_item(yyjson_val *value, const char *api_version, cons
     copy.chars = (char *)obj->root + vals_size;
     copy_value(&copy, value, api_version, kind);
     read_metadata(obj);
-    if (*obj->namespace) {
-        char *key = copy.chars + chars_size;
-        snprintf(key, key_room, "%s/%s", obj->namespace, obj->name);
-        obj->key = key;
-    }
+    if (*obj->namespace)
+        obj->key = write_key(obj, copy.chars + chars_size);
     return obj;
 }
 
@@ -407,6 +341,13 @@ const char *ek_obj_key(const struct ek_obj *obj)
     return obj->key;
 }
 
+int ek_obj_by_key(const void *a, const void *b)
+{
+    const struct ek_obj *const *x = a, *const *y = b;
+
+    return strcmp(ek_obj_key(*x), ek_obj_key(*y));
+}
+
 const char *ek_obj_label(const struct ek_obj *obj, const char *name)
 {
     return ek_json_str(ek_obj_root(obj), "metadata", "labels", name, NULL);
@@ -415,11 +356,6 @@ const char *ek_obj_label(const struct ek_obj *obj, const char *name)
 const char *ek_obj_annotation(const struct ek_obj *obj, const char *name)
 {
     return ek_json_str(ek_obj_root(obj), "metadata", "annotations", name, NULL);
-}
-
-char *ek_obj_to_json(const struct ek_obj *obj, size_t *ret_len)
-{
-    return yyjson_val_write_opts(obj->root, YYJSON_WRITE_NOFLAG, &ek_json_alc, ret_len, NULL);
 }
 
 static yyjson_val *walk(yyjson_val *value, va_list path)
@@ -448,50 +384,57 @@ const char *ek_json_str(yyjson_val *value, ...)
     return yyjson_get_str(value);
 }
 
-/* True when two objects have the same names in the same order, as copies of one document do. */
-static bool same_names(yyjson_val *a, yyjson_val *b)
+const char *ek_json_text(yyjson_val *value, const char *name)
 {
-    yyjson_obj_iter x, y;
-    yyjson_val *key, *other;
-
-    yyjson_obj_iter_init(a, &x);
-    yyjson_obj_iter_init(b, &y);
-    while ((key = yyjson_obj_iter_next(&x)) && (other = yyjson_obj_iter_next(&y)))
-        if (!yyjson_equals_strn(key, yyjson_get_str(other), yyjson_get_len(other)))
-            return false;
-    return true;
+    const char *s = yyjson_get_str(yyjson_obj_get(value, name));
+    return s ? s : "";
 }
 
-/* Each value is compared once, whichever way: twice would double with every level of nesting. Of a
- * name that occurs more than once all values count, as long as the order is the same. */
-static bool objects_equal(yyjson_val *a, yyjson_val *b)
+const char *ek_json_kind(yyjson_type type)
 {
-    yyjson_obj_iter other;
+    switch (type) {
+    case YYJSON_TYPE_BOOL:
+        return "bool";
+    case YYJSON_TYPE_NUM:
+        return "number";
+    case YYJSON_TYPE_STR:
+        return "string";
+    case YYJSON_TYPE_ARR:
+        return "array";
+    default:
+        return "object";
+    }
+}
+
+/* Each value is compared once, whichever way: twice would double with every level of nesting. */
+static bool objects_equal(yyjson_val *a, yyjson_val *b, struct ek_work *work)
+{
+    struct ek_members others;
     yyjson_val *key, *member;
     size_t i, n;
+    bool equal = yyjson_obj_size(a) == yyjson_obj_size(b);
 
-    if (yyjson_obj_size(a) != yyjson_obj_size(b))
-        return false;
-    bool in_order = same_names(a, b);
-    yyjson_obj_iter_init(b, &other);
-    yyjson_obj_foreach(a, i, n, key, member)
+    ek_members_init(&others, b, work);
+    ek_json_each_member(a, i, n, key, member)
     {
-        yyjson_val *its = in_order ? yyjson_obj_iter_get_val(yyjson_obj_iter_next(&other))
-                                   : yyjson_obj_getn(b, yyjson_get_str(key), yyjson_get_len(key));
-        if (!ek_json_equal(member, its))
-            return false;
+        struct ek_str name = {unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
+        yyjson_val *its = equal ? ek_members_find(&others, name) : NULL;
+        equal = its && ek_json_equal_within(member, its, work);
+        if (!equal)
+            break;
     }
-    return true;
+    ek_members_done(&others);
+    return equal;
 }
 
-static bool arrays_equal(yyjson_val *a, yyjson_val *b)
+static bool arrays_equal(yyjson_val *a, yyjson_val *b, struct ek_work *work)
 {
     size_t n = yyjson_arr_size(a);
     if (n != yyjson_arr_size(b))
         return false;
     yyjson_val *x = yyjson_arr_get_first(a), *y = yyjson_arr_get_first(b);
     for (size_t i = 0; i < n; i++) {
-        if (!ek_json_equal(x, y))
+        if (!ek_json_equal_within(x, y, work))
             return false;
         x = unsafe_yyjson_get_next(x);
         y = unsafe_yyjson_get_next(y);
@@ -499,15 +442,22 @@ static bool arrays_equal(yyjson_val *a, yyjson_val *b)
     return true;
 }
 
-bool ek_json_equal(yyjson_val *a, yyjson_val *b)
+bool ek_json_equal_within(yyjson_val *a, yyjson_val *b, struct ek_work *work)
 {
     if (!a || !b)
         return a == b;
+    if (!ek_work_octets(work, yyjson_is_str(a) ? unsafe_yyjson_get_len(a) : 0))
+        return false;
     if (yyjson_is_obj(a) && yyjson_is_obj(b))
-        return objects_equal(a, b);
+        return objects_equal(a, b, work);
     if (yyjson_is_arr(a) && yyjson_is_arr(b))
-        return arrays_equal(a, b);
+        return arrays_equal(a, b, work);
     if (yyjson_is_real(a) || yyjson_is_real(b))
         return yyjson_is_num(a) && yyjson_is_num(b) && yyjson_get_num(a) == yyjson_get_num(b);
-    return yyjson_equals(a, b);
+    return unsafe_yyjson_get_type(a) == unsafe_yyjson_get_type(b) && yyjson_equals(a, b);
+}
+
+bool ek_json_equal(yyjson_val *a, yyjson_val *b)
+{
+    return ek_json_equal_within(a, b, NULL);
 }

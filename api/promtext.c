@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/err.h"
+#include "api/base/err.h"
 
 void ek_promtext_init(struct ek_promtext *reader, const char *const *wanted, ek_prom_sample_fn fn,
                       void *ctx)

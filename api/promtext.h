@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 #define EK_PROMTEXT_LABELS_MAX 32
 #define EK_PROMTEXT_LINE_MAX   ((size_t)64 * 1024)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/obj.h"
-#include "api/quote.h"
 #include "api/selector-internal.h"
 
 static bool is_alnum(char c)
@@ -50,7 +50,8 @@ bool ek_label_key_is_valid(struct ek_str key, size_t prefix_max, size_t name_max
            name_is_valid((struct ek_str){slash + 1, key.len - prefix - 1}, name_max);
 }
 
-bool ek_label_value_is_valid(struct ek_str value)
+/* A label's value: empty, or a name of at most 63 characters without prefix. */
+static bool value_is_valid(struct ek_str value)
 {
     return value.len == 0 || name_is_valid(value, EK_LABEL_NAME_MAX);
 }
@@ -77,10 +78,11 @@ struct ek_requirement *ek_selector_add__(struct ek_selector *selector, struct ek
     char quoted[EK_QUOTE_SIZE];
 
     if (!ek_label_key_is_valid(key, EK_LABEL_PREFIX_MAX, EK_LABEL_NAME_MAX)) {
-        ek_err_set(err, EK_E_INVAL,
-                   "label selector: %s is no label key: a key is [prefix/]name, the name at most "
-                   "%d letters, digits, '-', '_' or '.'",
-                   ek_quote_short(key, quoted), EK_LABEL_NAME_MAX);
+        ek_err_set(
+            err, EK_E_INVAL,
+            "label selector: %s is not a label key: a key is [prefix/]name, the name at most "
+            "%d letters, digits, '-', '_' or '.'",
+            ek_quote_short(key, quoted), EK_LABEL_NAME_MAX);
         return NULL;
     }
     if (n == EK_SELECTOR_REQUIREMENTS_MAX) {
@@ -101,9 +103,9 @@ int ek_selector_add_value__(struct ek_selector *selector, struct ek_requirement 
 {
     char quoted[EK_QUOTE_SIZE];
 
-    if (!ek_label_value_is_valid(value))
+    if (!value_is_valid(value))
         return ek_err_set(err, EK_E_INVAL,
-                          "label selector: %s is no value that label %s can have: at most %d "
+                          "label selector: %s is not a valid value of label %s: at most %d "
                           "letters, digits, '-', '_' or '.'",
                           ek_quote_short(value, quoted), requirement->key, EK_LABEL_NAME_MAX);
     if (++selector->n_values > EK_SELECTOR_VALUES_MAX)
@@ -163,7 +165,7 @@ int ek_selector_seal__(struct ek_selector *selector, struct ek_err *err)
         if ((r->op == EK_SELECTOR_GREATER || r->op == EK_SELECTOR_LESS) &&
             !parse_int(r->values[0], &ignored))
             return ek_err_set(err, EK_E_INVAL,
-                              "label selector: %s is compared with \"%s\", which is no integer",
+                              "label selector: %s is compared with \"%s\", which is not an integer",
                               r->key, r->values[0]);
     }
     if (selector->n_requirements > 1)
@@ -223,6 +225,18 @@ bool ek_selector_is_empty(const struct ek_selector *selector)
     return !selector->nothing && selector->n_requirements == 0;
 }
 
+bool ek_selector_values(const struct ek_selector *selector, size_t i,
+                        struct ek_selector_values *ret)
+{
+    if (i >= selector->n_requirements)
+        return false;
+    const struct ek_requirement *r = &selector->requirements[i];
+    bool one_of = r->op == EK_SELECTOR_IN || r->op == EK_SELECTOR_EQUALS ||
+                  r->op == EK_SELECTOR_DOUBLE_EQUALS;
+    *ret = (struct ek_selector_values){r->key, r->values, one_of ? r->n_values : 0};
+    return true;
+}
+
 int ek_selector_format(const struct ek_selector *selector, struct ek_buf *out)
 {
     static const char *const ops[EK_SELECTOR_OP_MAX] = {
@@ -255,7 +269,7 @@ static int add_labels(struct ek_selector *selector, yyjson_val *labels, struct e
         return 0;
     if (!yyjson_is_obj(labels))
         return ek_err_set(err, EK_E_INVAL, "matchLabels: must be an object of strings");
-    yyjson_obj_foreach(labels, i, n, key, value)
+    ek_json_each_member(labels, i, n, key, value)
     {
         if (!yyjson_is_str(value))
             return ek_err_set(err, EK_E_INVAL, "matchLabels[%s]: must be a string",

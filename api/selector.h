@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <yyjson.h>
 
-#include "api/buf.h"
-#include "api/err.h"
-#include "api/mem.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
+#include "api/base/mem.h"
 
 /* Limits: EK_E_LIMIT beyond them. */
 #define EK_SELECTOR_TEXT_MAX         65536
@@ -52,6 +52,18 @@ bool ek_selector_matches(const struct ek_selector *selector, yyjson_val *labels)
 /* True when it selects everything. */
 bool ek_selector_is_empty(const struct ek_selector *selector);
 
+/* A requirement of a selector: labels have key with one of n values. n 0: another requirement. */
+struct ek_selector_values {
+    const char *key;
+    char *const *values;
+    size_t n;
+};
+
+/* The i-th requirement, borrowed; false when there are no more. One that selects nothing may have
+ * none. */
+bool ek_selector_values(const struct ek_selector *selector, size_t i,
+                        struct ek_selector_values *ret);
+
 /* Appends the string form, requirements by key and values in order, as apimachinery prints it
  * (nothing for one that selects nothing). Returns 0 or the error of out. */
 int ek_selector_format(const struct ek_selector *selector, struct ek_buf *out);
@@ -62,8 +74,5 @@ bool ek_label_key_is_valid(struct ek_str key, size_t prefix_max, size_t name_max
 
 #define EK_LABEL_PREFIX_MAX 253
 #define EK_LABEL_NAME_MAX   63
-
-/* A label's value: empty, or a name of at most 63 characters without prefix. */
-bool ek_label_value_is_valid(struct ek_str value);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "api/quote.h"
+#include "api/base/quote.h"
 #include "api/selector-internal.h"
 
 enum token {

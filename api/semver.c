@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/semver.h"
 
-#include "api/err.h"
-#include "api/quote.h"
+#include "api/base/err.h"
+#include "api/base/quote.h"
 #include "api/version.h"
 
 /* A dot-separated part of the text. The tolerant form rewrites parts: it strips leading zeros and

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-#include "api/quote.h"
+#include "api/base/ascii.h"
+#include "api/base/quote.h"
 
 /* Why a text is no version, with the part of it that is to blame. */
 enum flaw {
@@ -20,11 +21,6 @@ struct finding {
     struct ek_str part;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The blanks of a regular expression's \s: the vertical tab is none. */
 static bool is_blank(char c)
 {
@@ -33,7 +29,7 @@ static bool is_blank(char c)
 
 static bool is_id_char(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+    return ek_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
 }
 
 static struct ek_str skip(struct ek_str s, size_t n)
@@ -44,7 +40,7 @@ static struct ek_str skip(struct ek_str s, size_t n)
 static struct ek_str take_digits(struct ek_str s)
 {
     size_t n = 0;
-    while (n < s.len && is_digit(s.p[n]))
+    while (n < s.len && ek_is_digit(s.p[n]))
         n++;
     return (struct ek_str){s.p, n};
 }
@@ -65,7 +61,7 @@ bool ek_version_digits(struct ek_str digits, uint64_t *ret_value)
     uint64_t value = 0;
 
     for (size_t i = 0; i < digits.len; i++) {
-        if (!is_digit(digits.p[i]) || __builtin_mul_overflow(value, 10u, &value) ||
+        if (!ek_is_digit(digits.p[i]) || __builtin_mul_overflow(value, 10u, &value) ||
             __builtin_add_overflow(value, (uint64_t)(digits.p[i] - '0'), &value))
             return false;
     }
@@ -95,7 +91,7 @@ static bool split(struct ek_str s, struct ek_str *ret_numbers, size_t *ret_n,
     size_t len = take_digits(s).len, n = 1;
     if (len == 0)
         return false;
-    while (len + 1 < s.len && s.p[len] == '.' && is_digit(s.p[len + 1])) {
+    while (len + 1 < s.len && s.p[len] == '.' && ek_is_digit(s.p[len + 1])) {
         len += 1 + take_digits(skip(s, len + 1)).len;
         n++;
     }

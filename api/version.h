@@ -5,8 +5,8 @@
  * Two forms exist. Generic: optional blanks and one "v", two or more numeric parts, anything after
  * them ignored. Semantic: exactly three parts without leading zeros, with pre-release and build.
  * EK_VERSION_ANY takes what is semantic as semantic and the rest as generic. Comparing follows
- * the skew sheet, section 3.4: numeric parts with missing ones as 0, pre-release only where both
- * sides are semantic, build metadata never.
+ * apimachinery/pkg/util/version/version.go: compareInternal: numeric parts with missing ones as 0,
+ * pre-release only where both sides are semantic, build metadata never.
  *
  * A struct ek_version is a view of the text that it was parsed from: it borrows its parts, so the
  * text must live as long, and so neither the number of parts nor the length of a pre-release needs
@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
 
 /* A major.minor pair; unknown compares as nothing and prints as "". */
 struct ek_minor {
@@ -73,7 +73,7 @@ struct ek_version {
 
 /*
  * Reads s (which may hold any bytes) by the rules of form into *ret_version. Returns 0 or
- * EK_E_PARSE; ek_version_explain then tells why. Every part must fit 64 bits without a sign.
+ * EK_E_PARSE; ek_version_explain then gives the reason. Every part must fit 64 bits without a sign.
  */
 int ek_version_parse(struct ek_str s, enum ek_version_form form, struct ek_version *ret_version);
 

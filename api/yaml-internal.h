@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 enum ek_yaml_kind {
     EK_YAML_STR,

@@ -21,8 +21,8 @@
 
 #include <yyjson.h>
 
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
 
 /*
  * Parses the one document in len bytes of text (UTF-8, or UTF-16 with a byte order mark) into

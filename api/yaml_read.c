@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <yaml.h>
 
+#include "api/base/quote.h"
 #include "api/obj.h"
-#include "api/quote.h"
 #include "api/yaml-internal.h"
 #include "api/yaml.h"
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/base/ascii.h"
+#include "api/base/time.h"
 #include "api/yaml-internal.h"
 
 /* The words that are no strings, in each spelling that counts. */
@@ -53,14 +55,9 @@ static const struct {
     {"-.INF", EK_YAML_REAL, false, -INFINITY},
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static int digit_value(char c)
 {
-    if (is_digit(c))
+    if (ek_is_digit(c))
         return c - '0';
     if (c >= 'a' && c <= 'z')
         return c - 'a' + 10;
@@ -69,7 +66,7 @@ static int digit_value(char c)
     return 99;
 }
 
-/* Reads an unsigned integer in the base that its prefix tells (Go's base 0). */
+/* Reads an unsigned integer in the base of its prefix (Go's base 0). */
 static bool parse_natural(const char *s, uint64_t *ret_value)
 {
     unsigned base = 10;
@@ -113,7 +110,7 @@ static bool parse_integer(const char *s, struct ek_yaml_scalar *ret)
 
 static const char *skip_digits(const char *s)
 {
-    while (is_digit(*s))
+    while (ek_is_digit(*s))
         s++;
     return s;
 }
@@ -155,10 +152,10 @@ static bool parse_real(const char *s, struct ek_yaml_scalar *ret)
 /* Reads one or two digits at *s and moves past them; -1 when there are none. */
 static int small_number(const char **s)
 {
-    if (!is_digit(**s))
+    if (!ek_is_digit(**s))
         return -1;
     int value = *(*s)++ - '0';
-    if (is_digit(**s))
+    if (ek_is_digit(**s))
         value = value * 10 + (*(*s)++ - '0');
     return value;
 }
@@ -171,20 +168,13 @@ static bool small_field(const char **s, char mark, int min, int max)
     return value >= min && value <= max;
 }
 
-static int month_days(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return days[month - 1] + (month == 2 && leap);
-}
-
 /* The end of a time: "Z" or "+hh:mm" after T, nothing after a blank. */
 static bool is_zone(const char *s, bool blank)
 {
     if (blank || !strcmp(s, "Z"))
         return blank ? !*s : true;
-    return (*s == '+' || *s == '-') && is_digit(s[1]) && is_digit(s[2]) && s[3] == ':' &&
-           is_digit(s[4]) && is_digit(s[5]) && !s[6];
+    return (*s == '+' || *s == '-') && ek_is_digit(s[1]) && ek_is_digit(s[2]) && s[3] == ':' &&
+           ek_is_digit(s[4]) && ek_is_digit(s[5]) && !s[6];
 }
 
 /* "2026-11-20", "2026-11-20 10:58:09.5", "2026-11-20T10:58:09Z" and the like, digits optional as
@@ -196,7 +186,7 @@ static bool is_time(const char *s)
     int year = (int)strtol(s, NULL, 10);
     s += 5;
     int month = small_number(&s);
-    if (month < 1 || month > 12 || !small_field(&s, '-', 1, month_days(year, month)))
+    if (month < 1 || month > 12 || !small_field(&s, '-', 1, ek_days_in_month(year, month)))
         return false;
     if (!*s)
         return true;
@@ -207,7 +197,7 @@ static bool is_time(const char *s)
     if (!small_field(&s, '\0', 0, 23) || !small_field(&s, ':', 0, 59) ||
         !small_field(&s, ':', 0, 59))
         return false;
-    if ((*s == '.' || *s == ',') && is_digit(s[1]))
+    if ((*s == '.' || *s == ',') && ek_is_digit(s[1]))
         s = skip_digits(s + 1);
     return is_zone(s, blank);
 }
@@ -241,7 +231,7 @@ struct ek_yaml_scalar ek_yaml_resolve__(struct ek_str text)
     raw[text.len] = '\0';
     if (raw[0] == '.')
         return parse_real(raw, &found) ? found : string;
-    if (!is_digit(raw[0]) && raw[0] != '-' && raw[0] != '+')
+    if (!ek_is_digit(raw[0]) && raw[0] != '-' && raw[0] != '+')
         return string;
     if (is_time(raw)) {
         found.kind = EK_YAML_TIME;
@@ -260,16 +250,16 @@ bool ek_yaml_is_base60__(struct ek_str text)
 
     if (i < text.len && (text.p[i] == '-' || text.p[i] == '+'))
         i++;
-    if (i == text.len || !is_digit(text.p[i]))
+    if (i == text.len || !ek_is_digit(text.p[i]))
         return false;
-    while (i < text.len && (is_digit(text.p[i]) || text.p[i] == '_'))
+    while (i < text.len && (ek_is_digit(text.p[i]) || text.p[i] == '_'))
         i++;
-    for (; i + 1 < text.len && text.p[i] == ':' && is_digit(text.p[i + 1]); groups++) {
-        bool two = text.p[i + 1] <= '5' && i + 2 < text.len && is_digit(text.p[i + 2]);
+    for (; i + 1 < text.len && text.p[i] == ':' && ek_is_digit(text.p[i + 1]); groups++) {
+        bool two = text.p[i + 1] <= '5' && i + 2 < text.len && ek_is_digit(text.p[i + 2]);
         i += two ? 3 : 2;
     }
     if (i < text.len && text.p[i] == '.')
-        for (i++; i < text.len && (is_digit(text.p[i]) || text.p[i] == '_');)
+        for (i++; i < text.len && (ek_is_digit(text.p[i]) || text.p[i] == '_');)
             i++;
     return groups > 0 && i == text.len;
 }

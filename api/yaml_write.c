@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON values to YAML text. libyaml's emitter lays out the lines, in the way that kubectl's does
- * because that one was ported from it; here is decided which style each string asks for.
+ * because that one was ported from it; this file decides the style of each string.
  */
 #include <yaml.h>
 
@@ -21,7 +21,7 @@ static int write_out(void *ctx, unsigned char *data, size_t size)
     return ek_buf_append(w->out, data, size) == 0;
 }
 
-/* Tells why the emitter stopped, or why an event could not be made. */
+/* Reports why the emitter stopped, or why an event could not be made. */
 static bool failed(struct writer *w)
 {
     if (w->out->failed == EK_E_LIMIT)
@@ -30,7 +30,7 @@ static bool failed(struct writer *w)
         ek_err_set(w->err, EK_E_NOMEM, "no memory to write YAML");
     else
         ek_err_set(w->err, EK_E_INVAL, "YAML: %s",
-                   w->emitter.problem ? w->emitter.problem : "a string is no valid UTF-8");
+                   w->emitter.problem ? w->emitter.problem : "a string is not valid UTF-8");
     return false;
 }
 
@@ -132,7 +132,7 @@ static bool write_mapping(struct writer *w, yyjson_val *object, size_t depth)
               yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE),
               &event))
         return false;
-    yyjson_obj_foreach(object, i, n, key, value)
+    ek_json_each_member(object, i, n, key, value)
     {
         if (!write_key(w, key) || !write_value(w, value, depth))
             return false;

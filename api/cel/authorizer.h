@@ -8,13 +8,13 @@
  *     vars[slot] = ek_cel_authorizer_val(&authorizer, arena);
  *
  * where the variable was declared as "kubernetes.authorization.Authorizer". What an expression
- * builds from it (path, group, resource, ...) are values that never change; check is asked once per
- * call of .check(verb), which costs 350,000, so that a program can afford two. Answers to equal
+ * builds from it (path, group, resource, ...) are values that never change; check is called once
+ * per call of .check(verb), which costs 350,000, so that a program can afford two. Answers to equal
  * questions are the host's to keep, for as long as it thinks them good.
  *
  * It does no authorization itself and knows no identity but service accounts that an expression
- * names. The callback runs on the evaluating thread. Source: apiserver, pkg/cel/library/authz.go;
- * mutation sheet, sections 3.4 and 4.
+ * names. The callback runs on the evaluating thread. Source: Kubernetes 1.36,
+ * apiserver/pkg/cel/library/{authz,cost}.go.
  */
 #ifndef API_CEL_AUTHORIZER_H
 #define API_CEL_AUTHORIZER_H

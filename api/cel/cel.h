@@ -24,7 +24,7 @@
  * estimate. Functions of one's own are added through api/cel/library.h.
  *
  * Sources: the language definition of google/cel-spec; the behaviour of cel-go 0.26 as Kubernetes
- * 1.36 embeds it (mutation sheet, sections 3, 4 and 7; skew sheet, section 6).
+ * 1.36 embeds it (apiserver/pkg/cel/environment/base.go: baseOpts).
  */
 #ifndef API_CEL_CEL_H
 #define API_CEL_CEL_H
@@ -34,9 +34,9 @@
 #include <stdint.h>
 #include <yyjson.h>
 
-#include "api/arena.h"
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/arena.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
@@ -68,11 +68,13 @@ enum ek_cel_form {
 };
 
 struct ek_cel_val {
-    uint8_t kind;   /* enum ek_cel_kind */
-    uint8_t form;   /* enum ek_cel_form of a list or map; else 0 */
-    int16_t offset; /* of a timestamp: minutes east of UTC, for its text alone; else 0 */
-    uint32_t n;     /* octets of a string or bytes; elements of a list or map (0 for EK_CEL_HOST);
-                       nanoseconds of a timestamp, 0..999999999; else 0 */
+    uint8_t kind; /* enum ek_cel_kind */
+    uint8_t form; /* enum ek_cel_form of a list or map; else 0 */
+    int16_t
+        offset; /* of a timestamp: minutes east of UTC, for its text alone; of a list: 1 for the
+                   sum of two lists that both have elements, which JSON rules tell apart; else 0 */
+    uint32_t n; /* octets of a string or bytes; elements of a list or map (0 for EK_CEL_HOST);
+                   nanoseconds of a timestamp, 0..999999999; else 0 */
     union {
         bool b;
         int64_t i; /* int; nanoseconds of a duration; seconds since the epoch of a timestamp */
@@ -91,11 +93,11 @@ struct ek_cel_val {
     };
 };
 
-/* A map computed by the host, such as `variables`: get is asked for each key that is read. */
+/* A map computed by the host, such as `variables`: get is called for each key that is read. */
 struct ek_cel_host {
     /*
      * Finds the entry name (len octets). Returns 1 and fills *ret_value and *ret_cost (charged to
-     * the asking evaluation), 0 when there is no such key, or -1 with *ret_value an error made by
+     * the evaluation), 0 when there is no such key, or -1 with *ret_value an error made by
      * ek_cel_error. Runs on the evaluating thread; what it returns must outlive the evaluation.
      */
     int (*get)(void *arg, const char *name, size_t len, struct ek_cel_val *ret_value,
@@ -225,7 +227,8 @@ static inline struct ek_cel_val ek_cel_error(const struct ek_cel_fault *fault)
 }
 
 /* CEL's ==: never fails, false across kinds, numbers compared on the number line, NaN unequal to
- * itself, lists and maps by content (mutation sheet, section 7). Host maps equal nothing. */
+ * itself, lists and maps by content (google/cel-spec, doc/langdef.md, "Equality"). Host maps equal
+ * nothing. */
 bool ek_cel_equal(const struct ek_cel_val *a, const struct ek_cel_val *b);
 
 /*
@@ -257,7 +260,7 @@ int ek_cel_map_find(const struct ek_cel_val *map, const struct ek_cel_val *key,
 const char *ek_cel_struct_type(const struct ek_cel_val *object);
 size_t ek_cel_struct_len(const struct ek_cel_val *object);
 /* Field at index: fills *ret_name (NUL-terminated) and *ret_value. A field set to optional.none()
- * without `?` is an optional, not a null (mutation sheet, section 3.2). */
+ * without `?` is an optional, not a null. */
 void ek_cel_struct_at(const struct ek_cel_val *object, size_t index, const char **ret_name,
                       struct ek_cel_val *ret_value);
 /* Returns 1 and fills *ret_value, or 0. */
@@ -267,8 +270,8 @@ int ek_cel_struct_find(const struct ek_cel_val *object, const char *name, size_t
 /*
  * What the literal that made a map or struct left out on purpose: keys and fields written as
  * `?name: value` whose value was optional.none(), and that no later one of the name set. Nothing in
- * the language sees them. A host may take them for a wish that there be none (mutation sheet,
- * section 6, "unset"). The i-th, i below the number, is a key; a string for fields.
+ * the language sees them. A host may take them for a request to remove the field (KEP-3962,
+ * "Unsetting values"). The i-th, i below the number, is a key; a string for fields.
  */
 size_t ek_cel_unset_len(const struct ek_cel_val *value);
 struct ek_cel_val ek_cel_unset_at(const struct ek_cel_val *value, size_t i);
@@ -284,8 +287,8 @@ int ek_cel_format(const struct ek_cel_val *value, struct ek_buf *out);
 enum ek_cel_json_rules {
     EK_CEL_JSON_PLAIN,     /* nothing is refused but types, functions and opaque values: bytes are
                               base64, durations and timestamps text, whole doubles ints */
-    EK_CEL_JSON_APPLY,     /* as an in-tree ApplyConfiguration (mutation sheet, section 3.2) */
-    EK_CEL_JSON_JSONPATCH, /* as the value of an in-tree JSONPatch operation (same section) */
+    EK_CEL_JSON_APPLY,     /* as an in-tree ApplyConfiguration (ObjectVal.ConvertToNative) */
+    EK_CEL_JSON_JSONPATCH, /* as the value of an in-tree JSONPatch operation */
 };
 
 /* Converts value into a JSON value that doc owns. Returns NULL and fills err (may be NULL) when
@@ -321,8 +324,8 @@ struct ek_cel_env_options {
 struct ek_cel_env *ek_cel_env_new(const struct ek_cel_env_options *options, struct ek_err *err);
 
 /*
- * Returns an owned environment with parent's content to which more can be declared. It holds a
- * reference to parent, which becomes frozen, and is cheap: one per policy is what it is for.
+ * Returns an owned environment with parent's content, to which more can be declared. It holds a
+ * reference to parent, which becomes frozen. It is cheap; intended use: one per policy.
  */
 struct ek_cel_env *ek_cel_env_extend(struct ek_cel_env *parent);
 
@@ -420,7 +423,7 @@ size_t ek_cel_program_reads(const struct ek_cel_program *program, const struct e
  * What the value of a program may write: calls add with one path per leaf of the Object literals
  * that the value may be, or per path of the JSONPatch literals; paths as above, below the object.
  * What is no literal may hold anything, so its path stands for all below it: "" where that is the
- * value itself. add may be told a path twice. Returns 0, or EK_E_LIMIT or EK_E_NOMEM, when the
+ * value itself. add may get a path twice. Returns 0, or EK_E_LIMIT or EK_E_NOMEM, when the
  * paths are not all.
  */
 int ek_cel_program_writes(const struct ek_cel_program *program,
@@ -435,7 +438,7 @@ struct ek_cel_limits {
     uint64_t cost;    /* of this evaluation; 0 is no limit */
     uint64_t *budget; /* shared by several evaluations of one thread: lowered by what this one
                          costs, and a limit too; NULL is none */
-    /* Asked every 100 steps of a loop; true ends the evaluation. NULL is never. */
+    /* Called every 100 steps of a loop; true ends the evaluation. NULL is never. */
     bool (*canceled)(void *arg);
     void *canceled_arg;
 };
@@ -449,8 +452,8 @@ struct ek_cel_result {
  * Evaluates program over one value per slot of its environment (slots it does not use may hold
  * anything). Memory is taken from arena, which is also its bound: beyond arena's limit the
  * evaluation fails with EK_CEL_E_MEMORY. Never blocks, never aborts. Returns true when the value
- * is no error. PerCallLimit and the budgets of Kubernetes are the caller's to set (mutation
- * sheet, section 4).
+ * is no error. PerCallLimit and the budgets of Kubernetes are the caller's to set
+ * (apiserver/pkg/apis/cel/config.go).
  */
 bool ek_cel_eval(const struct ek_cel_program *program, const struct ek_cel_val *vars,
                  struct ek_arena *arena, const struct ek_cel_limits *limits,

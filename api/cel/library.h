@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For those who write functions for CEL: libraries as data, and what an implementation may call.
+ * To write functions for CEL: libraries as data, and the calls of an implementation.
  *
  * A library is constant data: functions with their overloads, macros and type names. Which
- * library of which version an environment has is data too (api/cel/environment.c). An overload's
- * types are written as text and read once, when the environment is made.
+ * library of which version an environment has is data too (api/cel/env/environment.c). An
+ * overload's types are written as text and read once, when the environment is made.
  *
  * Implementations are pure functions of their arguments. They never see an error as argument
  * (unless the overload is EK_CEL_NONSTRICT), run on the evaluating thread, allocate from the
@@ -16,13 +16,13 @@
 #include "api/cel/cel.h"
 
 struct ek_cel_eval; /* one evaluation in progress */
-struct ek_cel_node; /* api/cel/ast.h */
+struct ek_cel_node; /* api/cel/syntax/ast.h */
 
 /* args has n values; the receiver of a member call is the first. */
 typedef struct ek_cel_val (*ek_cel_fn)(struct ek_cel_eval *eval, const struct ek_cel_val *args,
                                        uint32_t n);
 
-/* What a call cost, told after it (result may be an error); replaces the default of 1. */
+/* The cost of a call, computed after it (result may be an error); replaces the default of 1. */
 typedef uint64_t (*ek_cel_cost_fn)(const struct ek_cel_val *args, uint32_t n,
                                    const struct ek_cel_val *result);
 
@@ -58,7 +58,7 @@ struct ek_cel_function {
     ek_cel_cost_fn cost; /* of calls by any overload, also when several remain; NULL is 1 */
 };
 
-/* What a macro's expansion gets; see api/cel/macro.h for what it may make. */
+/* What a macro's expansion gets; see api/cel/syntax/macro.h for what it may make. */
 struct ek_cel_expander;
 typedef struct ek_cel_node *(*ek_cel_expand_fn)(struct ek_cel_expander *expander,
                                                 struct ek_cel_node *target,
@@ -90,7 +90,7 @@ struct ek_cel_opaque_kind {
 };
 
 /*
- * == whose left side is opaque asks left->kind->equal when right is of the kind peer says. All
+ * == whose left side is opaque calls left->kind->equal when right is of the kind peer says. All
  * else but null (which is unequal) is the error "no such overload", and so is everything when
  * equal is NULL. != and `in` take that error for unequal, lists and maps as elements for equal.
  * The cost of == is 1 when its left side is opaque; that of != goes by cost_size.
@@ -157,7 +157,7 @@ struct ek_cel_val ek_cel_no_overload(struct ek_cel_eval *eval, const char *name,
                                      const struct ek_cel_val *args, uint32_t n);
 
 /*
- * Tells that an implementation is about to do steps units of work that its cost will only be
+ * Announces that an implementation is about to do steps units of work that its cost will only be
  * charged for afterwards (a product of sizes). False when the evaluation must end instead: the
  * limit would be exceeded by it, or it was cancelled; then return ek_cel_stopped(eval).
  */
@@ -229,14 +229,14 @@ bool ek_cel_list_append(struct ek_cel_eval *eval, struct ek_cel_val *list,
 bool ek_cel_list_extend(struct ek_cel_eval *eval, struct ek_cel_val *list,
                         const struct ek_cel_val *more);
 
-/* Sets *map to map with that entry. With replace, for a map that nobody else holds yet, the entry
+/* Sets *map to map with that entry. With replace, for a map without other holders, the entry
  * of the very same key (1 and 1u are two) gets the new value in place; else a key that finds an
  * entry leaves it. Returns 1 when added or replaced, 0 when left, -1 without memory. Any value may
  * be a key, but bytes, which the reference cannot hash. */
 int ek_cel_map_put(struct ek_cel_eval *eval, struct ek_cel_val *map, const struct ek_cel_val *key,
                    const struct ek_cel_val *value, bool replace);
 
-/* Notes what the literal that made map, which nobody else holds yet, left out. */
+/* Records what the literal that made map left out; map has no other holders yet. */
 void ek_cel_map_set_unset(struct ek_cel_val *map, const struct ek_cel_unset *unset);
 
 /* ek_cel_map_find in about constant time for large JSON objects too: their keys are indexed when

@@ -3,12 +3,12 @@
  * How two values are compared and their arrays aligned. For the files of this folder.
  *
  * One side is immutable and the other mutable; members and items of both are listed in the same
- * form, with the side told by who asks.
+ * form, with the side given by the caller.
  */
 #ifndef API_PATCH_JSONDIFF_INTERNAL_H
 #define API_PATCH_JSONDIFF_INTERNAL_H
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 #include "api/patch/jsondiff.h"
 
 /* Members and items of small containers are listed on the stack. */
@@ -37,18 +37,17 @@ void ek_diff_parts_done(struct ek_diff_parts *parts);
  * behind what was found. */
 size_t ek_diff_find(const struct ek_diff_parts *parts, struct ek_str key, size_t *cursor);
 
-/* True when two members have one key. */
-bool ek_diff_has_twins(const struct ek_diff_parts *parts);
-
 /* True when two strings are equal. */
 bool ek_diff_same_text(yyjson_val *a, yyjson_mut_val *b);
 
-/* Equality with a depth so far; *ret_rc is set to an error where there was one. */
-bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc);
+/* What comparisons share: their work, and the first error, 0 while there is none. */
+struct ek_diff_state {
+    struct ek_work *work; /* may be NULL */
+    int rc;
+};
 
-/* A number that equal values share, of either side. */
-uint64_t ek_diff_hash_old(yyjson_val *value, size_t depth);
-uint64_t ek_diff_hash_new(yyjson_mut_val *value, size_t depth);
+/* Equality with a depth so far; state has the error where there was one. */
+bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, struct ek_diff_state *state);
 
 /* How two runs of array items go together. */
 struct ek_diff_run {
@@ -61,9 +60,9 @@ enum ek_diff_match { EK_DIFF_EQUAL, EK_DIFF_AKIN };
 /*
  * Finds a longest common subsequence: ret_match (n_old entries) gets, for each old item, the new
  * item it goes with, in rising order, or SIZE_MAX. cells, the work that is left, is lowered; when
- * it does not suffice nothing goes together. 0 or EK_E_NOMEM.
+ * it does not suffice nothing goes together. 0 or an error, which state has too.
  */
 int ek_diff_align(const struct ek_diff_run *run, enum ek_diff_match match, size_t *cells,
-                  size_t *ret_match);
+                  struct ek_diff_state *state, size_t *ret_match);
 
 #endif

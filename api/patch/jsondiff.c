@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/patch/jsondiff.h"
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "api/patch/jsondiff-internal.h"
 #include "api/patch/pointer.h"
@@ -32,7 +32,7 @@ struct diff {
     struct ek_buf path;  /* of what is being compared */
     size_t size;         /* of the patch so far, in octets, roughly */
     size_t cells;
-    int rc;
+    struct ek_diff_state state;
 };
 
 static void compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth);
@@ -62,6 +62,16 @@ static size_t weigh(yyjson_mut_val *value, size_t enough, size_t depth)
     return size;
 }
 
+/* The same, as a part of the work: some sixteen octets are a step. */
+static size_t weigh_within(struct diff *d, yyjson_mut_val *value, size_t enough, size_t depth)
+{
+    size_t size = weigh(value, enough, depth);
+
+    if (!ek_work_do(d->state.work, 1 + size / 16) && !d->state.rc)
+        d->state.rc = EK_E_CANCELED;
+    return size;
+}
+
 /* Makes room for one more operation and its path. */
 static bool reserve(struct diff *d)
 {
@@ -74,7 +84,7 @@ static bool reserve(struct diff *d)
     size_t cap = d->cap ? d->cap * 2 : 16;
     struct operation *ops = ek_realloc(d->ops, cap * sizeof *ops);
     if (!ops) {
-        d->rc = EK_E_NOMEM;
+        d->state.rc = EK_E_NOMEM;
         return false;
     }
     d->ops = ops;
@@ -90,9 +100,9 @@ static void emit(struct diff *d, enum op op, yyjson_mut_val *value, size_t depth
     if (!reserve(d))
         return;
     if (ek_buf_append(&d->paths, ek_buf_str(&d->path), d->path.len))
-        d->rc = EK_E_NOMEM;
+        d->state.rc = EK_E_NOMEM;
     d->ops[d->n_ops++] = (struct operation){op, start, d->path.len, value};
-    d->size += OP_SIZE + d->path.len + (value ? weigh(value, SIZE_MAX, depth) : 0);
+    d->size += OP_SIZE + d->path.len + (value ? weigh_within(d, value, SIZE_MAX, depth) : 0);
 }
 
 static void cut_path(struct diff *d, size_t len)
@@ -108,7 +118,7 @@ static size_t go_down(struct diff *d, struct ek_str key)
     size_t len = d->path.len;
     int rc = ek_pointer_push(&d->path, key);
 
-    d->rc = d->rc ? d->rc : rc;
+    d->state.rc = d->state.rc ? d->state.rc : rc;
     return len;
 }
 
@@ -117,7 +127,7 @@ static size_t go_to_item(struct diff *d, size_t index)
     size_t len = d->path.len;
     int rc = ek_pointer_push_index(&d->path, index);
 
-    d->rc = d->rc ? d->rc : rc;
+    d->state.rc = d->state.rc ? d->state.rc : rc;
     return len;
 }
 
@@ -157,7 +167,7 @@ static void compare_members(struct diff *d, const struct ek_diff_parts *olds,
 {
     size_t cursor = 0, n_shared = 0;
 
-    for (size_t i = 0; !d->rc && i < news->n; i++) {
+    for (size_t i = 0; !d->state.rc && i < news->n; i++) {
         const struct ek_diff_part *part = &news->all[i];
         size_t at = ek_diff_find(olds, part->key, &cursor);
         if (at != SIZE_MAX) {
@@ -170,7 +180,7 @@ static void compare_members(struct diff *d, const struct ek_diff_parts *olds,
         }
     }
     cursor = 0;
-    for (size_t i = 0; n_shared < olds->n && !d->rc && i < olds->n; i++) {
+    for (size_t i = 0; n_shared < olds->n && !d->state.rc && i < olds->n; i++) {
         if (ek_diff_find(news, olds->all[i].key, &cursor) != SIZE_MAX)
             continue;
         size_t len = go_down(d, olds->all[i].key);
@@ -187,38 +197,21 @@ static void compare_rest(struct diff *d, yyjson_val *old, yyjson_mut_val *new, s
     bool listed_new = ek_diff_parts_new(&news, new, skip);
 
     if (!listed_old || !listed_new)
-        d->rc = EK_E_NOMEM;
+        d->state.rc = EK_E_NOMEM;
     else
         compare_members(d, &olds, &news, depth);
     ek_diff_parts_done(&olds);
     ek_diff_parts_done(&news);
 }
 
-/* True when one side holds a name twice: no path tells such members apart. */
-static bool has_twins(struct diff *d, yyjson_val *old, yyjson_mut_val *new)
-{
-    struct ek_diff_parts olds, news;
-    bool listed_old = ek_diff_parts_old(&olds, old, 0);
-    bool listed_new = ek_diff_parts_new(&news, new, 0);
-    bool twins = listed_old && listed_new;
-
-    if (!twins)
-        d->rc = EK_E_NOMEM;
-    twins = twins && (ek_diff_has_twins(&olds) || ek_diff_has_twins(&news));
-    ek_diff_parts_done(&olds);
-    ek_diff_parts_done(&news);
-    return twins;
-}
-
 /* Members mostly come in the same order: as long as they do, nothing is searched. */
 static void compare_objects(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t depth)
 {
-    struct mark start = mark(d);
     yyjson_val *key = unsafe_yyjson_get_first(old);
     yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(new);
     size_t n = unsafe_yyjson_get_len(old), k = unsafe_yyjson_get_len(new), i;
 
-    for (i = 0; !d->rc && i < n && i < k; i++) {
+    for (i = 0; !d->state.rc && i < n && i < k; i++) {
         yyjson_mut_val *other = yyjson_mut_obj_iter_next(&iter);
         if (!ek_diff_same_text(key, other))
             break;
@@ -226,10 +219,8 @@ static void compare_objects(struct diff *d, yyjson_val *old, yyjson_mut_val *new
                        other->next, depth);
         key = unsafe_yyjson_get_next(key + 1);
     }
-    if (!d->rc && (i < n || i < k))
+    if (!d->state.rc && (i < n || i < k))
         compare_rest(d, old, new, i, depth);
-    if (!d->rc && d->size != start.size && has_twins(d, old, new))
-        replace_since(d, start, new, depth);
 }
 
 /* Items that go together in no way but by their order: compared in pairs, the rest removed or
@@ -239,17 +230,17 @@ static void compare_in_order(struct diff *d, const struct ek_diff_run *run, size
 {
     size_t n_pairs = run->n_old < run->n_new ? run->n_old : run->n_new;
 
-    for (size_t i = 0; !d->rc && i < n_pairs; i++) {
+    for (size_t i = 0; !d->state.rc && i < n_pairs; i++) {
         size_t len = go_to_item(d, (*at)++);
         compare(d, run->old[i].value, run->new[i].value, depth + 1);
         cut_path(d, len);
     }
-    for (size_t i = n_pairs; !d->rc && i < run->n_old; i++) {
+    for (size_t i = n_pairs; !d->state.rc && i < run->n_old; i++) {
         size_t len = go_to_item(d, *at);
         emit(d, OP_REMOVE, NULL, 0);
         cut_path(d, len);
     }
-    for (size_t i = n_pairs; !d->rc && i < run->n_new; i++) {
+    for (size_t i = n_pairs; !d->state.rc && i < run->n_new; i++) {
         size_t len = go_to_item(d, (*at)++);
         emit(d, OP_ADD, run->new[i].value, depth + 1);
         cut_path(d, len);
@@ -275,12 +266,12 @@ static void compare_run(struct diff *d, const struct ek_diff_run *run, enum ek_d
     size_t *pairs = ek_realloc(NULL, (run->n_old + 1) * sizeof *pairs);
     size_t i = 0, j = 0;
 
-    if (!pairs || ek_diff_align(run, match, &d->cells, pairs)) {
-        d->rc = EK_E_NOMEM;
+    if (!pairs || ek_diff_align(run, match, &d->cells, &d->state, pairs)) {
+        d->state.rc = d->state.rc ? d->state.rc : EK_E_NOMEM;
         ek_free(pairs);
         return;
     }
-    for (size_t k = 0; !d->rc && k <= run->n_old; k++) {
+    for (size_t k = 0; !d->state.rc && k <= run->n_old; k++) {
         bool end = k == run->n_old;
         size_t pair = end ? run->n_new : pairs[k];
         if (pair == SIZE_MAX)
@@ -308,12 +299,13 @@ static struct ek_diff_run trim(struct diff *d, const struct ek_diff_parts *olds,
     if (olds->n == 1 && news->n == 1) /* to be compared anyway */
         n = 0;
     while (start < n &&
-           ek_diff_equal(olds->all[start].value, news->all[start].value, depth + 1, &d->rc))
+           ek_diff_equal(olds->all[start].value, news->all[start].value, depth + 1, &d->state))
         start++;
     if (olds->n == news->n && start + 1 == n) /* known to differ */
         n = start;
-    while (end < n - start && ek_diff_equal(olds->all[olds->n - 1 - end].value,
-                                            news->all[news->n - 1 - end].value, depth + 1, &d->rc))
+    while (end < n - start &&
+           ek_diff_equal(olds->all[olds->n - 1 - end].value, news->all[news->n - 1 - end].value,
+                         depth + 1, &d->state))
         end++;
     *ret_start = start;
     return (struct ek_diff_run){olds->all + start, news->all + start, olds->n - start - end,
@@ -328,7 +320,7 @@ static void compare_arrays(struct diff *d, yyjson_val *old, yyjson_mut_val *new,
     size_t at = 0;
 
     if (!listed_old || !listed_new) {
-        d->rc = EK_E_NOMEM;
+        d->state.rc = EK_E_NOMEM;
     } else {
         struct ek_diff_run run = trim(d, &olds, &news, depth, &at);
         bool one_pair = run.n_old == 1 && run.n_new == 1;
@@ -346,7 +338,8 @@ static void shorten(struct diff *d, struct mark since, yyjson_mut_val *new, size
 {
     size_t noted = d->size - since.size, around = OP_SIZE + d->path.len;
 
-    if (!d->rc && noted > around && weigh(new, noted - around, depth) < noted - around)
+    if (!d->state.rc && noted > around &&
+        weigh_within(d, new, noted - around, depth) < noted - around)
         replace_since(d, since, new, depth);
 }
 
@@ -356,13 +349,15 @@ static void compare(struct diff *d, yyjson_val *old, yyjson_mut_val *new, size_t
     yyjson_type type = unsafe_yyjson_get_type(new);
     struct mark start = mark(d);
 
+    if (!ek_work_do(d->state.work, 1))
+        d->state.rc = EK_E_CANCELED;
     if (type != unsafe_yyjson_get_type(old) || !unsafe_yyjson_is_ctn(new)) {
-        if (!ek_diff_equal(old, new, depth, &d->rc))
+        if (!ek_diff_equal(old, new, depth, &d->state))
             emit(d, OP_REPLACE, new, depth);
         return;
     }
     if (depth >= EK_JSON_DEPTH_MAX) {
-        d->rc = EK_E_LIMIT;
+        d->state.rc = EK_E_LIMIT;
         return;
     }
     if (type == YYJSON_TYPE_OBJ)
@@ -386,28 +381,30 @@ static bool add_operation(const struct diff *d, const struct operation *o, yyjso
             yyjson_mut_obj_add_val(doc, op, "value", yyjson_mut_val_mut_copy(doc, o->value)));
 }
 
-int ek_jsondiff(yyjson_val *from, yyjson_mut_val *to, yyjson_mut_doc *doc,
+int ek_jsondiff(yyjson_val *from, yyjson_mut_val *to, yyjson_mut_doc *doc, struct ek_work *work,
                 yyjson_mut_val **ret_patch, struct ek_err *err)
 {
-    struct diff d = {.cells = CELLS_MAX};
+    struct diff d = {.cells = CELLS_MAX, .state.work = work};
     yyjson_mut_val *patch = yyjson_mut_arr(doc);
 
     ek_buf_init(&d.paths, PATHS_MAX);
     ek_buf_init(&d.path, SIZE_MAX);
     compare(&d, from, to, 0);
-    for (size_t i = 0; !d.rc && i < d.n_ops; i++)
+    for (size_t i = 0; !d.state.rc && i < d.n_ops; i++)
         if (!add_operation(&d, &d.ops[i], doc, patch))
-            d.rc = EK_E_NOMEM;
+            d.state.rc = EK_E_NOMEM;
     if (!patch)
-        d.rc = EK_E_NOMEM;
-    if (d.rc == EK_E_LIMIT)
-        ek_err_set(err, d.rc, "a value nests deeper than %d levels", EK_JSON_DEPTH_MAX);
-    else if (d.rc)
-        ek_err_set(err, d.rc, "no memory for a JSON patch");
+        d.state.rc = EK_E_NOMEM;
+    if (d.state.rc == EK_E_LIMIT)
+        ek_err_set(err, d.state.rc, "a value nests deeper than %d levels", EK_JSON_DEPTH_MAX);
+    else if (d.state.rc == EK_E_CANCELED)
+        ek_err_set(err, d.state.rc, "the time to compare two values is over");
+    else if (d.state.rc)
+        ek_err_set(err, d.state.rc, "no memory for a JSON patch");
     else
         *ret_patch = patch;
     ek_free(d.ops);
     ek_buf_done(&d.paths);
     ek_buf_done(&d.path);
-    return d.rc;
+    return d.state.rc;
 }

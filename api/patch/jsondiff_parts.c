@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "api/patch/jsondiff-internal.h"
 
@@ -116,15 +116,6 @@ size_t ek_diff_find(const struct ek_diff_parts *parts, struct ek_str key, size_t
     return SIZE_MAX;
 }
 
-bool ek_diff_has_twins(const struct ek_diff_parts *parts)
-{
-    for (size_t i = 1; i < parts->n; i++)
-        for (size_t j = parts->sorted ? i - 1 : 0; j < i; j++)
-            if (ek_str_eq(parts->all[i].key, parts->all[j].key))
-                return true;
-    return false;
-}
-
 static bool equal_numbers(yyjson_val *a, yyjson_mut_val *b)
 {
     bool uint = unsafe_yyjson_is_uint(a), other = unsafe_yyjson_is_uint(b);
@@ -134,7 +125,7 @@ static bool equal_numbers(yyjson_val *a, yyjson_mut_val *b)
     return a->uni.u64 == b->uni.u64 && (uint == other || a->uni.i64 >= 0);
 }
 
-static bool equal_items(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+static bool equal_items(yyjson_val *a, yyjson_mut_val *b, size_t depth, struct ek_diff_state *state)
 {
     size_t i, max;
     yyjson_val *item;
@@ -142,15 +133,16 @@ static bool equal_items(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret
 
     yyjson_arr_foreach(a, i, max, item)
     {
-        if (!ek_diff_equal(item, other, depth + 1, ret_rc))
+        if (!ek_diff_equal(item, other, depth + 1, state))
             return false;
         other = other->next;
     }
     return true;
 }
 
-/* Compares the members from the skip-th on, in any order. Names are not held twice. */
-static bool equal_rest(yyjson_val *a, yyjson_mut_val *b, size_t skip, size_t depth, int *ret_rc)
+/* Compares the members from the skip-th on, in any order. */
+static bool equal_rest(yyjson_val *a, yyjson_mut_val *b, size_t skip, size_t depth,
+                       struct ek_diff_state *state)
 {
     struct ek_diff_parts old, new;
     size_t cursor = 0;
@@ -159,13 +151,13 @@ static bool equal_rest(yyjson_val *a, yyjson_mut_val *b, size_t skip, size_t dep
     bool equal = listed_old && listed_new;
 
     if (!equal)
-        *ret_rc = EK_E_NOMEM;
+        state->rc = EK_E_NOMEM;
+    ek_work_do(state->work, old.n + new.n);
     for (size_t i = 0; equal && i < new.n; i++) {
         size_t at = ek_diff_find(&old, new.all[i].key, &cursor);
         equal =
-            at != SIZE_MAX && ek_diff_equal(old.all[at].value, new.all[i].value, depth + 1, ret_rc);
+            at != SIZE_MAX && ek_diff_equal(old.all[at].value, new.all[i].value, depth + 1, state);
     }
-    equal = equal && !ek_diff_has_twins(&new);
     ek_diff_parts_done(&old);
     ek_diff_parts_done(&new);
     return equal;
@@ -178,28 +170,31 @@ bool ek_diff_same_text(yyjson_val *a, yyjson_mut_val *b)
 }
 
 /* Members mostly come in the same order: as long as they do, nothing is searched. */
-static bool equal_members(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+static bool equal_members(yyjson_val *a, yyjson_mut_val *b, size_t depth,
+                          struct ek_diff_state *state)
 {
     yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(b);
     size_t i, max;
     yyjson_val *key, *val;
 
-    yyjson_obj_foreach(a, i, max, key, val)
+    ek_json_each_member(a, i, max, key, val)
     {
         yyjson_mut_val *other = yyjson_mut_obj_iter_next(&iter);
         if (!ek_diff_same_text(key, other))
-            return equal_rest(a, b, i, depth, ret_rc);
-        if (!ek_diff_equal(val, other->next, depth + 1, ret_rc))
+            return equal_rest(a, b, i, depth, state);
+        if (!ek_diff_equal(val, other->next, depth + 1, state))
             return false;
     }
     return true;
 }
 
-bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
+bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, struct ek_diff_state *state)
 {
     yyjson_type type = unsafe_yyjson_get_type(a);
 
-    if (type != unsafe_yyjson_get_type(b))
+    if (!ek_work_octets(state->work, unsafe_yyjson_is_str(a) ? unsafe_yyjson_get_len(a) : 0))
+        state->rc = EK_E_CANCELED;
+    if (state->rc || type != unsafe_yyjson_get_type(b))
         return false;
     switch (type) {
     case YYJSON_TYPE_BOOL:
@@ -218,15 +213,15 @@ bool ek_diff_equal(yyjson_val *a, yyjson_mut_val *b, size_t depth, int *ret_rc)
     if (unsafe_yyjson_get_len(a) != unsafe_yyjson_get_len(b))
         return false;
     if (depth >= EK_JSON_DEPTH_MAX) {
-        *ret_rc = EK_E_LIMIT;
+        state->rc = EK_E_LIMIT;
         return false;
     }
-    return type == YYJSON_TYPE_ARR ? equal_items(a, b, depth, ret_rc)
-                                   : equal_members(a, b, depth, ret_rc);
+    return type == YYJSON_TYPE_ARR ? equal_items(a, b, depth, state)
+                                   : equal_members(a, b, depth, state);
 }
 
-bool ek_jsondiff_equal(yyjson_val *a, yyjson_mut_val *b)
+bool ek_jsondiff_equal(yyjson_val *a, yyjson_mut_val *b, struct ek_work *work)
 {
-    int rc = 0;
-    return ek_diff_equal(a, b, 0, &rc) && rc == 0;
+    struct ek_diff_state state = {.work = work};
+    return ek_diff_equal(a, b, 0, &state) && state.rc == 0;
 }

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/quote.h"
 #include "api/obj.h"
 #include "api/patch/jsonpatch-internal.h"
 #include "api/patch/pointer.h"
-#include "api/quote.h"
 
-/* What the reference appends to errors that it can tell apart. */
+/* What the reference appends to errors that it can distinguish. */
 #define MISSING       "missing value"
 #define INVALID_INDEX "invalid index referenced"
 
@@ -64,7 +64,7 @@ static int no_memory(struct run *r)
 /* The two arguments of "%.*s". */
 #define STR(s) (int)(s).len, ((s).p ? (s).p : "")
 
-/* True when a string of an operation can be read; why says so otherwise. */
+/* True when a string of an operation can be read; otherwise why has the reason. */
 static bool readable(struct run *r, struct ek_str s, const char *absent)
 {
     if (!s.p) {
@@ -163,11 +163,14 @@ static int get(struct run *r, const struct target *t, yyjson_mut_val **ret_value
 
     *ret_value = NULL;
     if (yyjson_mut_is_obj(t->container)) {
-        ek_edit_find(t->container, t->key, ret_value);
+        struct ek_patch_place place = ek_edit_find(&r->edits, t->container, t->key);
+        *ret_value = ek_edit_value(t->container, &place);
     } else if (yyjson_mut_is_arr(t->container)) {
         rc = item_index(r, t->key, yyjson_mut_arr_size(t->container), &at);
-        if (!rc)
-            *ret_value = yyjson_mut_arr_get(t->container, at);
+        if (!rc) {
+            struct ek_patch_place place = ek_edit_item(&r->edits, t->container, at);
+            *ret_value = ek_edit_value(t->container, &place);
+        }
     }
     return rc;
 }
@@ -211,7 +214,7 @@ static int too_deep(struct run *r)
 static int own_copy(struct run *r, yyjson_mut_val *value, size_t depth, yyjson_mut_val **ret_copy)
 {
     if (depth > EK_JSON_DEPTH_MAX ||
-        (value && ek_jsonpatch_deeper(value, EK_JSON_DEPTH_MAX - depth)))
+        (value && ek_jsonpatch_deeper(value, EK_JSON_DEPTH_MAX - depth, r->edits.work)))
         return too_deep(r);
     *ret_copy = value ? yyjson_mut_val_mut_copy(r->doc, value) : yyjson_mut_null(r->doc);
     return *ret_copy ? 0 : no_memory(r);
@@ -220,16 +223,15 @@ static int own_copy(struct run *r, yyjson_mut_val *value, size_t depth, yyjson_m
 /* Puts a value of the tree's document under a member's name, in place of what is there. */
 static int put_member(struct run *r, const struct target *t, yyjson_mut_val *value)
 {
-    yyjson_mut_val *old, *key = yyjson_mut_strncpy(r->doc, t->key.p, t->key.len);
-    size_t at = ek_edit_find(t->container, t->key, &old);
+    yyjson_mut_val *key = yyjson_mut_strncpy(r->doc, t->key.p, t->key.len);
+    struct ek_patch_place place = ek_edit_find(&r->edits, t->container, t->key);
 
     if (!key || ek_edits_reserve(&r->edits))
         return no_memory(r);
-    if (at == SIZE_MAX)
-        at = yyjson_mut_obj_size(t->container);
-    else
-        ek_edit_take_member(&r->edits, t->container, at, &key);
-    ek_edit_put_member(&r->edits, t->container, key, value, at);
+    if (place.node)
+        ek_edit_take(&r->edits, t->container, &place);
+    key->next = value;
+    ek_edit_put(&r->edits, t->container, &place, key);
     return 0;
 }
 
@@ -252,7 +254,9 @@ static int put_item(struct run *r, const struct target *t, yyjson_mut_val *value
     }
     if (ek_edits_reserve(&r->edits))
         return no_memory(r);
-    ek_edit_put_item(&r->edits, t->container, value, at);
+    struct ek_patch_place place = ek_edit_item(&r->edits, t->container, at);
+    place.node = NULL;
+    ek_edit_put(&r->edits, t->container, &place, value);
     return 0;
 }
 
@@ -268,23 +272,26 @@ static int put(struct run *r, const struct target *t, yyjson_mut_val *value)
 
 static int take(struct run *r, const struct target *t)
 {
-    yyjson_mut_val *value;
+    struct ek_patch_place place;
     size_t at;
 
     if (ek_edits_reserve(&r->edits))
         return no_memory(r);
     if (yyjson_mut_is_arr(t->container)) {
         int rc = item_index(r, t->key, yyjson_mut_arr_size(t->container), &at);
-        if (!rc)
-            ek_edit_take_item(&r->edits, t->container, at);
-        return rc;
+        if (rc)
+            return rc;
+        place = ek_edit_item(&r->edits, t->container, at);
+        ek_edit_take(&r->edits, t->container, &place);
+        return 0;
     }
-    at = ek_edit_find(t->container, t->key, &value);
-    if (at == SIZE_MAX) {
+    place = yyjson_mut_is_obj(t->container) ? ek_edit_find(&r->edits, t->container, t->key)
+                                            : (struct ek_patch_place){0};
+    if (!place.node) {
         ek_buf_printf(&r->why, "Unable to remove nonexistent key: %.*s: " MISSING, STR(t->key));
         return EK_E_INVAL;
     }
-    ek_edit_take_member(&r->edits, t->container, at, NULL);
+    ek_edit_take(&r->edits, t->container, &place);
     return 0;
 }
 
@@ -300,8 +307,9 @@ static int replace_at(struct run *r, const struct target *t, yyjson_mut_val *val
         return rc;
     if (ek_edits_reserve(&r->edits))
         return no_memory(r);
-    ek_edit_take_item(&r->edits, t->container, at);
-    ek_edit_put_item(&r->edits, t->container, value, at);
+    struct ek_patch_place place = ek_edit_item(&r->edits, t->container, at);
+    ek_edit_take(&r->edits, t->container, &place);
+    ek_edit_put(&r->edits, t->container, &place, value);
     return 0;
 }
 
@@ -417,7 +425,8 @@ static int run_move(struct run *r, const struct ek_jsonpatch_op *op)
         rc = fail(r,
                   "move operation does not apply: doc is missing destination path: %.*s: " MISSING,
                   STR(op->path));
-    else if (t.depth > EK_JSON_DEPTH_MAX || ek_jsonpatch_deeper(value, EK_JSON_DEPTH_MAX - t.depth))
+    else if (t.depth > EK_JSON_DEPTH_MAX ||
+             ek_jsonpatch_deeper(value, EK_JSON_DEPTH_MAX - t.depth, r->edits.work))
         rc = too_deep(r);
     else
         rc = put(r, &t, value);
@@ -449,7 +458,7 @@ static int run_test(struct run *r, const struct ek_jsonpatch_op *op)
     if (op->path.len == 0 && !op->value)
         return fail(r, "test operation on the document: " MISSING);
     bool absent = !value || (yyjson_mut_is_null(value) && !is_null_value(r, value));
-    if (absent ? !op->value : op->value && ek_jsonpatch_same(value, op->value))
+    if (absent ? !op->value : op->value && ek_jsonpatch_same(value, op->value, r->edits.work))
         return 0;
     fail(r, "testing value %.*s failed: test failed", STR(op->path));
     return EK_E_CONFLICT;
@@ -529,6 +538,8 @@ static const struct verb verbs[] = {
 
 static int run_op(struct run *r, const struct ek_jsonpatch_op *op)
 {
+    if (!ek_work_octets(r->edits.work, op->path.len + op->from.len))
+        return EK_E_CANCELED;
     struct ek_str name = readable(r, op->op, "") ? op->op : EK_STR("unknown");
 
     ek_buf_reset(&r->why);
@@ -540,15 +551,25 @@ static int run_op(struct run *r, const struct ek_jsonpatch_op *op)
 
 int ek_jsonpatch_apply(yyjson_mut_doc *doc, yyjson_mut_val **root,
                        const struct ek_jsonpatch_op *ops, size_t n, unsigned flags,
-                       struct ek_buf *ret_text, struct ek_err *err)
+                       struct ek_work *work, struct ek_buf *ret_text, struct ek_err *err)
 {
     struct run r = {.doc = doc, .root = *root, .flags = flags};
-    int rc = 0;
+    int rc = ek_edits_init(&r.edits, work);
 
     ek_buf_init(&r.why, EK_JSONPATCH_TEXT_MAX);
     ek_buf_init(&r.message, EK_JSONPATCH_TEXT_MAX);
-    for (size_t i = 0; rc == 0 && i < n; i++)
+    if (rc)
+        rc = no_memory(&r);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
         rc = run_op(&r, &ops[i]);
+        if (!rc && r.edits.failed)
+            rc = no_memory(&r);
+    }
+    if (!ek_work_do(work, 1) && rc != EK_E_NOMEM) {
+        ek_buf_reset(&r.message);
+        ek_buf_puts(&r.message, "the time to apply a JSON patch is over");
+        rc = EK_E_CANCELED;
+    }
     if (rc)
         ek_edits_undo(&r.edits);
     else

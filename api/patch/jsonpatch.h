@@ -2,12 +2,12 @@
 /*
  * JSON Patch (RFC 6902): a list of operations carried out on a tree, all or none.
  *
- * The results, and the error texts, are those of the library that API servers use (evanphx
- * json-patch v4; mutation sheet, section 5.4), which is more lenient than the RFC: replace adds a
- * member that is absent, indexes may be negative and then count from the end, copying an absent
- * member gives null, "~" may stand unescaped, and what stands before the first "/" of a path is not
- * looked at. Where that library would crash there is an error here: an operation on the members of
- * null, or on the whole document without a value.
+ * The results, and the error texts, are those of the library that API servers use
+ * (evanphx/json-patch v4), which is more lenient than the RFC: replace adds a member that is
+ * absent, indexes may be negative and then count from the end, copying an absent member gives null,
+ * "~" may stand unescaped, and what stands before the first "/" of a path is not looked at. Where
+ * that library would crash there is an error here: an operation on the members of null, or on the
+ * whole document without a value.
  *
  * Model: operations change the tree in place, and each change is noted; when an operation fails the
  * notes are read backwards and the tree is as it was, order of members included.
@@ -20,8 +20,9 @@
 
 #include <yyjson.h>
 
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
+#include "api/base/work.h"
 
 /* What all copy operations of a patch together may add, in octets of JSON, as in API servers. */
 #define EK_JSONPATCH_COPY_MAX ((size_t)3 * 1024 * 1024)
@@ -52,12 +53,13 @@ struct ek_jsonpatch_op {
  * Carries out n operations on *root, which may come to be another value. 0; EK_E_CONFLICT when a
  * test operation found something else, which is no error where policies run; EK_E_INVAL when an
  * operation does not apply; EK_E_LIMIT when the tree would nest deeper than EK_JSON_DEPTH_MAX or
- * too much is copied; EK_E_NOMEM. After all but 0 the tree is as before. text (may be NULL) gets
- * the whole of the message of which err holds the start.
+ * too much is copied; EK_E_CANCELED when the work (may be NULL) is over; EK_E_NOMEM. After all but
+ * 0 the tree is as before. text (may be NULL) gets the whole of the message of which err holds the
+ * start.
  */
 int ek_jsonpatch_apply(yyjson_mut_doc *doc, yyjson_mut_val **root,
                        const struct ek_jsonpatch_op *ops, size_t n, unsigned flags,
-                       struct ek_buf *text, struct ek_err *err);
+                       struct ek_work *work, struct ek_buf *text, struct ek_err *err);
 
 /*
  * Reads a patch in JSON: an array of operations. *ret_ops (owned, ek_free) gets *ret_n of them;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "api/patch/jsonpatch.h"
 
@@ -11,7 +11,7 @@ static int read_string(yyjson_val *op, const char *name, size_t i, struct ek_str
 
     *ret = (struct ek_str){yyjson_get_str(value), yyjson_get_len(value)};
     if (value && !yyjson_is_str(value))
-        return ek_err_set(err, EK_E_PARSE, "operation %zu of the JSON patch: %s is no string", i,
+        return ek_err_set(err, EK_E_PARSE, "operation %zu of the JSON patch: %s is not a string", i,
                           name);
     return 0;
 }
@@ -22,7 +22,7 @@ static int read_op(yyjson_val *op, size_t i, yyjson_mut_doc *doc, struct ek_json
     yyjson_val *value = yyjson_obj_get(op, "value");
 
     if (!yyjson_is_obj(op))
-        return ek_err_set(err, EK_E_PARSE, "operation %zu of the JSON patch is no object", i);
+        return ek_err_set(err, EK_E_PARSE, "operation %zu of the JSON patch is not an object", i);
     int rc = read_string(op, "op", i, &ret->op, err);
     rc = rc ? rc : read_string(op, "path", i, &ret->path, err);
     rc = rc ? rc : read_string(op, "from", i, &ret->from, err);

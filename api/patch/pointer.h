@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 /* Appends "/" and token, with "~0" for "~" and "~1" for "/". Returns what ek_buf_append returns. */
 int ek_pointer_push(struct ek_buf *pointer, struct ek_str token);

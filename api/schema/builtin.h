@@ -34,8 +34,4 @@ bool ek_builtin_serves(const struct ek_builtin_resource *resource, int minor);
  * a version that is not known, with the known ones in err; EK_E_NOMEM. */
 int ek_schema_builtin_open(int minor, struct ek_schema **ret_schema, struct ek_err *err);
 
-/* As above, and EK_E_NOENT when 1.minor has no such kind. */
-int ek_schema_builtin_find(int minor, const char *group, const char *version, const char *kind,
-                           struct ek_schema **ret_schema, struct ek_err *err);
-
 #endif

@@ -14,6 +14,7 @@
 struct checker {
     const struct ek_schema *schema;
     unsigned flags;
+    struct ek_work *work;
     struct ek_buf *out;
     size_t n_found;
     int rc; /* EK_E_NOMEM, EK_E_LIMIT: stop */
@@ -141,6 +142,7 @@ static void check_keyed(struct checker *c, const struct ek_schema_type *type, yy
 
     ek_buf_init(&why, WHY_MAX);
     int rc = ek_list_index(c->schema, type, list, &index, &why);
+    ek_work_do(c->work, 4 * yyjson_mut_arr_size(list));
     if (rc && rc != EK_E_INVAL)
         c->rc = rc;
     for (uint32_t i = 0; !c->rc && i < index.n; i++) {
@@ -162,10 +164,12 @@ static void check(struct checker *c, uint32_t type, yyjson_mut_val *value,
 {
     const struct ek_schema_type *t = ek_schema_type(c->schema, type);
 
-    if (depth > EK_JSON_DEPTH_MAX) {
+    if (depth > EK_JSON_DEPTH_MAX)
         c->rc = EK_E_LIMIT;
+    if (!ek_work_do(c->work, 1))
+        c->rc = EK_E_CANCELED;
+    if (c->rc)
         return;
-    }
     switch (ek_type_form(t, ek_form_of(value))) {
     case EK_AS_MAP:
         if (is_container(c, value, EK_FORM_MAP, at))
@@ -189,9 +193,9 @@ static void check(struct checker *c, uint32_t type, yyjson_mut_val *value,
 }
 
 int ek_check_value(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
-                   unsigned flags, struct ek_buf *out)
+                   unsigned flags, struct ek_work *work, struct ek_buf *out)
 {
-    struct checker c = {.schema = schema, .flags = flags, .out = out};
+    struct checker c = {.schema = schema, .flags = flags, .work = work, .out = out};
 
     check(&c, type, value, NULL, 0);
     if (c.n_found == 1)
@@ -249,6 +253,8 @@ int ek_merge_say(int rc, const char *prefix, const struct ek_buf *found_text, st
                           "a value nests deeper than %d levels, a list is too long, or there are "
                           "more than %d removals",
                           EK_JSON_DEPTH_MAX, EK_MERGE_REMOVALS_MAX);
+    if (rc == EK_E_CANCELED)
+        return ek_err_set(err, rc, "the time to merge a patch is over");
     if (rc != EK_E_INVAL)
         return ek_err_set(err, rc, "no memory to merge a patch");
     if (text) {
@@ -259,19 +265,11 @@ int ek_merge_say(int rc, const char *prefix, const struct ek_buf *found_text, st
 }
 
 int ek_merge_validate(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
-                      unsigned flags, struct ek_buf *text, struct ek_err *err)
+                      unsigned flags, struct ek_work *work, struct ek_buf *text, struct ek_err *err)
 {
     EK_AUTO(ek_buf) out;
 
     ek_buf_init(&out, EK_MERGE_TEXT_MAX);
-    return ek_merge_say(ek_check_value(schema, type, value, flags, &out), "", &out, text, err);
-}
-
-int ek_merge_atomics(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
-                     struct ek_buf *text, struct ek_err *err)
-{
-    EK_AUTO(ek_buf) out;
-
-    ek_buf_init(&out, EK_MERGE_TEXT_MAX);
-    return ek_merge_say(ek_check_atomics(schema, type, value, &out), "", &out, text, err);
+    return ek_merge_say(ek_check_value(schema, type, value, flags, work, &out), "", &out, text,
+                        err);
 }

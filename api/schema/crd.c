@@ -72,7 +72,7 @@ static bool add_object_fields(yyjson_mut_doc *doc, yyjson_mut_val *schema)
            put_property(doc, properties, "metadata", "$ref", META_REF);
 }
 
-/* An embedded resource must say what it is. */
+/* An embedded resource must have apiVersion and kind. */
 static bool require_kind(yyjson_mut_doc *doc, yyjson_mut_val *schema)
 {
     yyjson_mut_val *required = yyjson_mut_obj_get(schema, "required");
@@ -94,7 +94,7 @@ static bool complete(yyjson_mut_doc *doc, yyjson_mut_val *schema, size_t depth)
     yyjson_mut_val *key, *val;
     yyjson_mut_val *properties = yyjson_mut_obj_get(schema, "properties");
 
-    if (!yyjson_mut_is_obj(schema) || depth > EK_JSON_DEPTH_MAX)
+    if (!yyjson_mut_is_obj(schema) || depth > EK_SCHEMA_DEPTH_MAX)
         return true; /* the conversion finds fault with both */
     yyjson_mut_obj_foreach(properties, i, max, key, val)
     {
@@ -159,7 +159,9 @@ static yyjson_doc *wrap(yyjson_mut_doc *doc, yyjson_mut_val *schema, const char 
 
     yyjson_doc_free(meta);
     yyjson_mut_doc_set_root(doc, root);
-    if (!yyjson_mut_obj_add_val(doc, schemas, name, schema) ||
+    /* Put, not added: a CustomResourceDefinition may give its kind the name of one of metadata's.
+     */
+    if (!yyjson_mut_obj_put(schemas, yyjson_mut_str(doc, name), schema) ||
         !yyjson_mut_obj_add_val(doc, components, "schemas", schemas) ||
         !yyjson_mut_obj_add_val(doc, root, "components", components))
         return NULL;

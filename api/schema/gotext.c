@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
-#include "api/quote.h"
+#include "api/base/mem.h"
+#include "api/base/quote.h"
 #include "api/schema/merge-internal.h"
 
 enum verb { VERB_V, VERB_SHARP_V };
@@ -111,12 +111,46 @@ void ek_go_type(struct ek_buf *out, const yyjson_mut_val *value)
     }
 }
 
+/* A member of a map. */
+struct member {
+    struct ek_str name;
+    yyjson_mut_val *value;
+    size_t at; /* its place in the map */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int order = ek_schema_compare(x->name, y->name);
+
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+/* The members of a map in order of their names, owned, *ret_n of them; NULL without memory. */
+static struct member *sorted_members(yyjson_mut_val *map, size_t *ret_n)
+{
+    size_t i, max, n = yyjson_mut_obj_size(map);
+    struct member *all = ek_realloc(NULL, (n + 1) * sizeof *all);
+    yyjson_mut_val *key, *val;
+
+    if (!all)
+        return NULL;
+    yyjson_mut_obj_foreach(map, i, max, key, val)
+    {
+        struct ek_str name = {unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
+        all[i] = (struct member){name, val, i};
+    }
+    qsort(all, n, sizeof *all, by_name);
+    *ret_n = n;
+    return all;
+}
+
 static void print(struct ek_buf *out, yyjson_mut_val *value, enum verb verb);
 
 static void print_map(struct ek_buf *out, yyjson_mut_val *map, enum verb verb)
 {
     size_t n = 0;
-    struct ek_member *all = ek_members_sorted(map, &n);
+    struct member *all = sorted_members(map, &n);
 
     ek_buf_puts(out, verb == VERB_V ? "map[" : "map[string]interface {}{");
     for (size_t i = 0; all && i < n && !out->failed; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/schema/schema-internal.h"
 
 void ek_schema_open(struct ek_schema *schema, const void *image)
@@ -122,7 +122,7 @@ int ek_schema_from_image(const void *image, size_t size, struct ek_schema **ret_
     const struct ek_schema_head *head = image;
 
     if (size < sizeof *head || (uintptr_t)image % 8 != 0 || head->magic != EK_SCHEMA_MAGIC)
-        return ek_err_set(err, EK_E_PARSE, "this is no schema image of this machine");
+        return ek_err_set(err, EK_E_PARSE, "this is not a schema image of this machine");
     if (head->version != EK_SCHEMA_VERSION)
         return ek_err_set(err, EK_E_PARSE, "the schema image has version %u, this program reads %u",
                           head->version, EK_SCHEMA_VERSION);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/quote.h"
 #include "api/obj.h"
-#include "api/quote.h"
 #include "api/schema/merge-internal.h"
 
 /* Lists up to this length are searched item by item. */

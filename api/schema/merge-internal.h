@@ -85,19 +85,6 @@ void ek_list_index_done(struct ek_list_index *index);
 uint32_t ek_list_find(const struct ek_list_index *index, const yyjson_mut_val *parts,
                       bool *ret_twice);
 
-/* A member of a map. */
-struct ek_member {
-    struct ek_str name;
-    yyjson_mut_val *value;
-    size_t at; /* its place in the map */
-};
-
-/* The members of a map in order of their names, owned, *ret_n of them; NULL without memory. */
-struct ek_member *ek_members_sorted(yyjson_mut_val *map, size_t *ret_n);
-
-/* The first of them with a name, NULL when there is none. */
-yyjson_mut_val *ek_members_find(const struct ek_member *sorted, size_t n, struct ek_str name);
-
 /* Orders parts of keys of any kinds: numbers by value, then strings, booleans, all else. */
 int ek_part_compare(const yyjson_mut_val *a, const yyjson_mut_val *b);
 
@@ -112,7 +99,7 @@ void ek_go_part(struct ek_buf *out, const yyjson_mut_val *value);
  * is the answer.
  */
 int ek_check_value(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
-                   unsigned flags, struct ek_buf *out);
+                   unsigned flags, struct ek_work *work, struct ek_buf *out);
 int ek_check_atomics(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
                      struct ek_buf *out);
 
@@ -124,7 +111,7 @@ int ek_merge_say(int rc, const char *prefix, const struct ek_buf *found, struct 
 /* Checks that each removal names something that may be removed; carries them out. */
 int ek_check_removals(const struct ek_schema *schema, uint32_t type,
                       const struct ek_merge_patch *patch, unsigned flags, struct ek_buf *out);
-void ek_merge_remove(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *live,
-                     const struct ek_merge_patch *patch);
+int ek_merge_remove(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *live,
+                    const struct ek_merge_patch *patch);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/members.h"
 #include "api/obj.h"
 #include "api/schema/merge-internal.h"
-
-/* Up to this many members of a patch, against the square of it in all, are searched one by one. */
-#define SEARCHED_MAX ((size_t)64)
 
 struct merger {
     const struct ek_schema *schema;
     yyjson_mut_doc *doc;
+    struct ek_work *work;
     struct ek_buf *why; /* what is wrong with live, when it is not what the caller promised */
 };
 
@@ -52,29 +51,6 @@ static int overwrite(const struct merger *m, yyjson_mut_val *live, yyjson_mut_va
     return 0;
 }
 
-/* Finds members by name in one map: directly, or in an index where that would take long. */
-struct lookup {
-    yyjson_mut_val *map;
-    struct ek_member *sorted; /* owned; NULL without an index */
-    size_t n;
-};
-
-static int lookup_init(struct lookup *l, yyjson_mut_val *map, bool index)
-{
-    *l = (struct lookup){.map = map};
-    if (!index)
-        return 0;
-    l->sorted = ek_members_sorted(map, &l->n);
-    return l->sorted ? 0 : EK_E_NOMEM;
-}
-
-static yyjson_mut_val *lookup_find(const struct lookup *l, struct ek_str name)
-{
-    if (l->sorted)
-        return ek_members_find(l->sorted, l->n, name);
-    return yyjson_mut_obj_getn(l->map, name.p, name.len);
-}
-
 /* Adds a member that live lacks. */
 static int add_member(const struct merger *m, yyjson_mut_val *live, struct ek_str name,
                       yyjson_mut_val *value)
@@ -88,26 +64,23 @@ static int add_member(const struct merger *m, yyjson_mut_val *live, struct ek_st
 static int merge_map(const struct merger *m, const struct ek_schema_type *type,
                      yyjson_mut_val *live, yyjson_mut_val *patch)
 {
-    size_t i, max, n = yyjson_mut_obj_size(patch);
-    bool large = n > SEARCHED_MAX || yyjson_mut_obj_size(live) > SEARCHED_MAX * SEARCHED_MAX / n;
-    struct lookup in_live, in_patch = {0};
+    struct ek_members in_live;
     yyjson_mut_val *key, *val;
-    int rc = lookup_init(&in_live, live, large);
+    size_t i, max;
+    int rc = 0;
 
-    rc = rc ? rc : lookup_init(&in_patch, patch, large);
+    ek_members_init_mut(&in_live, live, m->work);
+    in_live.strict = true;
     yyjson_mut_obj_foreach(patch, i, max, key, val)
     {
         struct ek_str name = {unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
-        if (rc)
-            break;
-        if (lookup_find(&in_patch, name) != val) /* a second one of the name */
-            continue;
-        yyjson_mut_val *old = lookup_find(&in_live, name);
+        yyjson_mut_val *old = ek_members_find_mut(&in_live, name);
         rc = old ? merge(m, ek_schema_member(m->schema, type, name), old, val)
                  : add_member(m, live, name, val);
+        if (rc)
+            break;
     }
-    ek_free(in_live.sorted);
-    ek_free(in_patch.sorted);
+    ek_members_done(&in_live);
     return rc;
 }
 
@@ -120,6 +93,7 @@ static int weave_init(struct weave *w, const struct merger *m, const struct ek_s
     if (rc)
         return rc;
     size_t n = w->live.n, k = w->patch.n;
+    ek_work_do(m->work, 4 * (n + k));
     size_t size = (n + k) * (sizeof(struct slot) + sizeof(uint32_t)) + 2 * k * sizeof(bool);
     w->block = ek_alloc(size);
     if (!w->block)
@@ -262,6 +236,8 @@ static int merge(const struct merger *m, uint32_t type, yyjson_mut_val *live, yy
 {
     const struct ek_schema_type *t = ek_schema_type(m->schema, type);
 
+    if (!ek_work_octets(m->work, yyjson_mut_get_len(patch)))
+        return EK_E_CANCELED;
     switch (ek_type_form(t, ek_form_of(patch))) {
     case EK_AS_MAP:
         if (t->map == EK_MAP_ATOMIC || !has_parts(live, EK_FORM_MAP))
@@ -287,7 +263,7 @@ static int check_patch(const struct ek_schema *schema, uint32_t type,
 
     ek_buf_init(&out, EK_MERGE_TEXT_MAX);
     if (patch->value)
-        rc = ek_check_value(schema, type, patch->value, 0, &out);
+        rc = ek_check_value(schema, type, patch->value, 0, patch->work, &out);
     if (!rc) {
         prefix = "invalid ApplyConfiguration: ";
         if (patch->value && !(flags & EK_MERGE_ATOMIC))
@@ -302,7 +278,7 @@ int ek_merge_apply(const struct ek_schema *schema, uint32_t type, yyjson_mut_doc
                    struct ek_buf *text, struct ek_err *err)
 {
     EK_AUTO(ek_buf) why;
-    struct merger m = {schema, doc, &why};
+    struct merger m = {schema, doc, patch->work, &why};
     int rc = check_patch(schema, type, patch, flags, text, err);
 
     ek_buf_init(&why, EK_MERGE_TEXT_MAX);
@@ -311,6 +287,6 @@ int ek_merge_apply(const struct ek_schema *schema, uint32_t type, yyjson_mut_doc
     if (patch->value)
         rc = merge(&m, type, live, patch->value);
     if (!rc)
-        ek_merge_remove(schema, type, live, patch);
+        rc = ek_merge_remove(schema, type, live, patch);
     return ek_merge_say(rc, "failed to merge patch: ", &why, text, err);
 }

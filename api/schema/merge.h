@@ -2,15 +2,16 @@
 /*
  * Merging by structure: a partial object put into a whole one, as its schema says.
  *
- * This is what an ApplyConfiguration of a mutating admission policy does (mutation sheet, sections
- * 5.2 and 5.3), with the reference's results, blind spots and error texts; and, where the caller
- * opts in, what the reference refuses: replacing what is atomic, and removing. It knows no owners
- * of fields and no managedFields, and does no defaulting but that of list keys.
+ * This is what an ApplyConfiguration of a mutating admission policy does (Kubernetes 1.36,
+ * apiserver/pkg/admission/plugin/policy/mutating/patch/smd.go: ApplyStructuredMergeDiff), with the
+ * reference's results, blind spots and error texts; and, where the caller opts in, what the
+ * reference refuses: replacing what is atomic, and removing. It knows no owners of fields and no
+ * managedFields, and does no defaulting but that of list keys.
  *
  * Model: a patch is a value that names what should be there, and a list of removals that name what
  * should not. First everything is checked, and nothing has changed when a check fails. Then the
  * value is merged into the live tree in place: scalars are overwritten where they stand, members
- * and items are added at the end, lists are put in a new order only when the patch asks for one.
+ * and items are added at the end, lists are put in a new order only when the patch requires one.
  * Last the removals are carried out, so that a removal wins over a value.
  *
  *     scalar, atomic list, map or struct    the patch's value
@@ -21,7 +22,7 @@
  * names are in its order null, {} or [] on what has members    nothing
  *
  * Members apiVersion and kind are merged as all others: the caller takes them out of a patch that
- * must not change them. Values may hold two members of one name; the first is the one that counts.
+ * must not change them. No object may have two members of one name.
  *
  * Ownership: the live tree belongs to doc, and what is put into it is copied there; patch and live
  * may share nothing. Functions keep no state; trees are the caller's to protect from other threads.
@@ -30,7 +31,8 @@
 #ifndef API_SCHEMA_MERGE_H
 #define API_SCHEMA_MERGE_H
 
-#include "api/buf.h"
+#include "api/base/buf.h"
+#include "api/base/work.h"
 #include "api/schema/schema.h"
 
 /* Flags of the functions below. */
@@ -62,7 +64,8 @@ struct ek_merge_removal {
 struct ek_merge_patch {
     yyjson_mut_val *value; /* NULL when there are only removals */
     const struct ek_merge_removal *removals;
-    size_t n_removals; /* at most EK_MERGE_REMOVALS_MAX, or EK_E_LIMIT is the answer */
+    size_t n_removals;    /* at most EK_MERGE_REMOVALS_MAX, or EK_E_LIMIT is the answer */
+    struct ek_work *work; /* of its application; may be NULL */
 };
 
 /*
@@ -71,18 +74,11 @@ struct ek_merge_patch {
  * text (may be NULL) gets what is wrong in the reference's words, all findings of it, ".spec.foo:
  * field not declared in schema" or "errors:\n  .a: ...\n  .b: ...", and err its start. Findings
  * come in the order of value's members, where the reference has none. EK_E_LIMIT beyond
- * EK_JSON_DEPTH_MAX levels, EK_E_NOMEM.
+ * EK_JSON_DEPTH_MAX levels, EK_E_NOMEM, EK_E_CANCELED when the work (may be NULL) is over.
  */
 int ek_merge_validate(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
-                      unsigned flags, struct ek_buf *text, struct ek_err *err);
-
-/*
- * Checks that value, valid for type, sets nothing atomic where the reference looks for it: in
- * declared fields and list items, but not in free members of maps, nor below what has no schema. 0,
- * or EK_E_INVAL with "may not mutate atomic arrays, maps or structs: .a, .b[0].c".
- */
-int ek_merge_atomics(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
-                     struct ek_buf *text, struct ek_err *err);
+                      unsigned flags, struct ek_work *work, struct ek_buf *text,
+                      struct ek_err *err);
 
 /*
  * Applies patch to live, an object of type in doc that passed ek_merge_validate with
@@ -93,8 +89,8 @@ int ek_merge_atomics(const struct ek_schema *schema, uint32_t type, yyjson_mut_v
  * Removals are refused (EK_E_INVAL) where they name what is not declared, a key of a list, an item
  * of a list without keys, or, without EK_MERGE_ATOMIC, something within an atomic map.
  *
- * After EK_E_NOMEM, or when live is not valid, the live tree may be half changed; after all other
- * errors it is as it was.
+ * After EK_E_NOMEM and EK_E_CANCELED, or when live is not valid, the live tree may be half changed;
+ * after all other errors it is as it was.
  */
 int ek_merge_apply(const struct ek_schema *schema, uint32_t type, yyjson_mut_doc *doc,
                    yyjson_mut_val *live, const struct ek_merge_patch *patch, unsigned flags,
@@ -102,7 +98,7 @@ int ek_merge_apply(const struct ek_schema *schema, uint32_t type, yyjson_mut_doc
 
 /*
  * Makes, in doc, a value that stands in a patch for something JSON has no form for, such as an
- * unsigned integer or a point in time. It fits no type, and ek_merge_validate says so in the
+ * unsigned integer or a point in time. It fits no type, and ek_merge_validate reports that in the
  * reference's words, for which it needs the name of the Go type ("uint64"), the value in Go's
  * syntax
  * ("0x3") and as Go prints it ("3"). NULL without memory.

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/quote.h"
 #include "api/obj.h"
-#include "api/quote.h"
 #include "api/schema/schema-internal.h"
 
 #define QUANTITY      "io.k8s.apimachinery.pkg.api.resource.Quantity"
@@ -118,7 +118,7 @@ static int read_spec(struct conversion *c, yyjson_val *schema, struct spec *ret)
     *ret = (struct spec){0};
     if (!yyjson_is_obj(schema))
         return refuse(c, "a schema must be an object");
-    yyjson_obj_foreach(schema, i, max, key, val)
+    ek_json_each_member(schema, i, max, key, val)
     {
         size_t len = yyjson_get_len(key);
         for (size_t m = 0; m < EK_ARRAY_SIZE(members); m++)
@@ -217,7 +217,7 @@ static int list_relation(struct conversion *c, const struct spec *spec, struct e
     } else if (is_str(spec->strategy, "merge") || is_str(spec->strategy, "merge,retainKeys")) {
         type->list = EK_LIST_SET;
         if (spec->merge_key && !yyjson_is_str(spec->merge_key))
-            return refuse(c, "x-kubernetes-patch-merge-key is no string");
+            return refuse(c, "x-kubernetes-patch-merge-key is not a string");
         rc = add_key(c, spec->merge_key, type);
     } else if (spec->strategy && !is_str(spec->strategy, "retainKeys")) {
         rc = refuse(c, "x-kubernetes-patch-strategy is unknown");
@@ -282,7 +282,7 @@ static int read_fields(struct conversion *c, const struct spec *spec, struct pla
 
     if (!spec->properties)
         return 0;
-    yyjson_obj_foreach(spec->properties, i, max, key, val)
+    ek_json_each_member(spec->properties, i, max, key, val)
     {
         struct ek_schema_field field = {0};
         int rc = position(c, val, place, &field.type);
@@ -361,9 +361,9 @@ static int read_forms(struct conversion *c, const struct spec *spec, struct plac
 static int read_type(struct conversion *c, const struct spec *spec, struct place place,
                      struct ek_schema_type *type)
 {
-    if (++place.depth > EK_JSON_DEPTH_MAX)
+    if (++place.depth > EK_SCHEMA_DEPTH_MAX)
         return ek_err_set(c->err, EK_E_LIMIT, "a schema nests deeper than %d levels",
-                          EK_JSON_DEPTH_MAX);
+                          EK_SCHEMA_DEPTH_MAX);
     if (is_true(spec->preserve)) {
         place.preserve = true;
         type->flags |= EK_SCHEMA_PRESERVE;
@@ -413,7 +413,7 @@ static uint32_t overridden(struct conversion *c, uint32_t target, bool atomic)
     return o.type;
 }
 
-/* Reads a schema where a type is asked for: a reference, or a type declared in place. */
+/* Reads a schema where a type is required: a reference, or a type declared in place. */
 static int position(struct conversion *c, yyjson_val *schema, struct place place,
                     uint32_t *ret_type)
 {
@@ -550,7 +550,7 @@ static int list_components(struct conversion *c, yyjson_val *schemas)
     c->components = ek_alloc((n + 1) * sizeof *c->components);
     if (!c->components)
         return ek_err_set(c->err, EK_E_NOMEM, "no memory for %zu schemas", n);
-    yyjson_obj_foreach(schemas, i, max, key, val)
+    ek_json_each_member(schemas, i, max, key, val)
     {
         c->components[c->n_components++] = (struct component){str_of(key), val};
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/obj.h"
-#include "api/quote.h"
 #include "api/schema/merge-internal.h"
 
 /* A removal being checked: where its steps have come to. */
@@ -17,6 +17,7 @@ struct check {
 
 struct removal {
     const struct ek_schema *schema;
+    struct ek_work *work;
     const struct ek_merge_step *steps;
     size_t n;
 };
@@ -52,7 +53,7 @@ static int check_member(struct check *c, struct ek_str name, bool last)
     if (c->type == EK_SCHEMA_NONE)
         return refuse(c, "field not declared in schema");
     if (last && is_key(c->schema, c->list, name))
-        return refuse(c, "the items of its list are told apart by it");
+        return refuse(c, "the field is a key of the items of its list");
     c->list = NULL;
     return 0;
 }
@@ -114,6 +115,7 @@ static void remove_member(const struct removal *r, uint32_t type, yyjson_mut_val
     uint32_t member = ek_schema_member(r->schema, t, name);
     yyjson_mut_val *value = yyjson_mut_obj_getn(map, name.p, name.len);
 
+    ek_work_do(r->work, yyjson_mut_obj_size(map));
     if (!value || member == EK_SCHEMA_NONE)
         return;
     if (at + 1 == r->n)
@@ -143,6 +145,7 @@ static void remove_items(const struct removal *r, uint32_t type, yyjson_mut_val 
     ek_buf_init(&why, 0); /* the removal was checked; live items without a key are left alone */
     if (ek_item_key(r->schema, t, r->steps[at].item, &wanted, &why))
         return;
+    ek_work_do(r->work, n);
     yyjson_mut_arr_clear(list);
     for (size_t i = 0; i < n; i++) {
         yyjson_mut_val *item = next;
@@ -164,11 +167,15 @@ static void remove_from(const struct removal *r, uint32_t type, yyjson_mut_val *
         remove_member(r, type, node, at);
 }
 
-void ek_merge_remove(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *live,
-                     const struct ek_merge_patch *patch)
+int ek_merge_remove(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *live,
+                    const struct ek_merge_patch *patch)
 {
     for (size_t i = 0; i < patch->n_removals; i++) {
-        struct removal r = {schema, patch->removals[i].steps, patch->removals[i].n_steps};
+        struct removal r = {schema, patch->work, patch->removals[i].steps,
+                            patch->removals[i].n_steps};
+        if (!ek_work_do(patch->work, 1))
+            return EK_E_CANCELED;
         remove_from(&r, type, live, 0);
     }
+    return 0;
 }

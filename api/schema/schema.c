@@ -2,8 +2,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/base/quote.h"
 #include "api/obj.h"
-#include "api/quote.h"
 #include "api/schema/schema-internal.h"
 
 /* Lists of lists of lists: how many of them a name of a path goes through. */

@@ -8,10 +8,10 @@
  * lists, which parts are replaced as a whole, and defaults. It is no validator: formats, enums,
  * patterns and bounds are left out.
  *
- * Model: an array of types, known by their index. A type tells for each of three forms, scalar,
+ * Model: an array of types, known by their index. A type states for each of three forms, scalar,
  * list and map, whether a value may take it; most types have exactly one, parts without a schema
  * have all three. A map has fields (a struct), or members of one type under any name, or both. The
- * rules of the conversion are those of Kubernetes' schemaconv package: mutation sheet, section 5.1.
+ * rules of the conversion are those of kube-openapi/pkg/schemaconv/openapi.go: ToSchemaFromOpenAPI.
  *
  * Memory: all of it is one position-independent block, the image, so that schemas may be written
  * into a program's read-only data and used from there. A schema is immutable and refcounted; it may
@@ -26,14 +26,15 @@
 #include <stdint.h>
 #include <yyjson.h>
 
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
 
 /* Limits of one schema; beyond them compiling is EK_E_LIMIT. The largest document of Kubernetes
  * 1.36 (core/v1) takes 350 types, 1,133 fields and 20 kB of text, 56 kB in all. */
 #define EK_SCHEMA_PARTS_MAX   ((uint32_t)1 << 20) /* types, fields, keys, defaults: each */
 #define EK_SCHEMA_STRINGS_MAX ((uint32_t)1 << 25) /* octets of names and of text in defaults */
 #define EK_SCHEMA_KEYS_MAX    8                   /* key fields of one list */
+#define EK_SCHEMA_DEPTH_MAX   256                 /* types declared within each other */
 
 /* No type, no default: an index that stands for nothing. */
 #define EK_SCHEMA_NONE UINT32_MAX
@@ -66,7 +67,7 @@ enum ek_schema_list {
     EK_LIST_NONE,   /* a value may not be a list */
     EK_LIST_ATOMIC, /* the list is one value */
     EK_LIST_SET,    /* items are scalars, each at most once */
-    EK_LIST_MAP,    /* items are maps, told apart by key fields */
+    EK_LIST_MAP,    /* items are maps, identified by key fields */
     EK_LIST_MAX,
 };
 
@@ -178,7 +179,7 @@ const struct ek_schema_field *ek_schema_field(const struct ek_schema *schema,
                                               const struct ek_schema_type *type,
                                               struct ek_str name);
 
-/* The fields of a type, sorted by name; its n_fields tells how many. */
+/* The fields of a type, sorted by name; n_fields is their number. */
 const struct ek_schema_field *ek_schema_fields(const struct ek_schema *schema,
                                                const struct ek_schema_type *type);
 
@@ -201,11 +202,12 @@ yyjson_mut_val *ek_schema_initial(const struct ek_schema *schema,
 
 /*
  * Follows a dotted path of field names ("spec.template.spec.containers.image") down from type and
- * sets *ret_type to where it ends. As in the type names of policies (mutation sheet, section 3.2),
- * a list stands for its items: no name is spent on it, and the path may end at it. Any name is good
- * for a map of free members. "" is type itself.
+ * sets *ret_type to where it ends. As in the type names of policies
+ * (apiserver/pkg/cel/mutation/dynamic/objects.go: CheckTypeNamesMatchFieldPathNames), a list stands
+ * for its items: no name is spent on it, and the path may end at it. Any name is good for a map of
+ * free members. "" is type itself.
  *
- * EK_E_NOENT when a name is declared nowhere; the message tells it, what it was looked for in, and
+ * EK_E_NOENT when a name is declared nowhere; the message names it, its parent, and
  * a declared name that differs by little, when there is one: `"spec.template" has no field "sepc";
  * did you mean "spec"?`.
  */

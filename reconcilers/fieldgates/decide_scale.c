@@ -11,7 +11,7 @@ static const struct ek_gate_node *find_gate(const struct ek_gate_node *root,
     for (size_t i = 0; node && i < replicas->n; i++) {
         const struct ek_gate_node *next = NULL;
         for (size_t k = 0; k < node->n_children && !next; k++)
-            if (ek_str_eq(node->children[k].name, replicas->names[i]))
+            if (node->children[k].each || ek_str_eq(node->children[k].name, replicas->names[i]))
                 next = &node->children[k];
         node = next;
         if (node && node->gate && !node->gate->on)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/quote.h"
+#include "api/base/quote.h"
 #include "reconcilers/fieldgates/decide-internal.h"
 
 /* Writes s into at most max octets (max < size), with "..." for its middle when it is longer. */
@@ -49,6 +49,8 @@ static const char *warning_of(const struct ek_gates_walk__ *w, const struct ek_g
         [EK_GATES_DROPPED__] = {"field ", " was dropped: feature gate ", " is off"},
         [EK_GATES_UNCHANGED__] = {"field ", " was not changed: feature gate ", " is off"},
         [EK_GATES_KEPT__] = {"field ", " was not removed: feature gate ", " is off"},
+        [EK_GATES_UNMATCHED__] = {"field ", " cannot be kept in changed items: feature gate ",
+                                  " is off"},
         [EK_GATES_LOST__] = {"field ", " was removed with its parent, although feature gate ",
                              " is off"},
         [EK_GATES_USED__] = {"field ", " is deprecated", NULL},
@@ -99,6 +101,8 @@ const char *ek_gates_denial__(const struct ek_gates_walk__ *w)
         [EK_GATES_DROPPED__] = {"field ", " cannot be set: feature gate ", " is off"},
         [EK_GATES_UNCHANGED__] = {"field ", " cannot be changed: feature gate ", " is off"},
         [EK_GATES_KEPT__] = {"field ", " cannot be removed: feature gate ", " is off"},
+        [EK_GATES_UNMATCHED__] = {"field ", " cannot be kept in changed items: feature gate ",
+                                  " is off"},
     };
     const char *message = NULL;
     size_t named = 0, more = 0;
@@ -114,5 +118,11 @@ const char *ek_gates_denial__(const struct ek_gates_walk__ *w)
         const char *text = framed(w, &frames[note->kind], note);
         message = named++ ? ek_arena_printf(w->arena, "%s; %s", message, text) : text;
     }
-    return more ? ek_arena_printf(w->arena, "%s; and %zu more", message, more) : message;
+    if (more)
+        message = ek_arena_printf(w->arena, "%s; and %zu more", message, more);
+    return w->unmatched ? ek_arena_printf(w->arena,
+                                          "%s; change, move, add and remove items of the list in "
+                                          "separate requests",
+                                          message)
+                        : message;
 }

@@ -19,14 +19,22 @@ struct ek_gates_inner__ {
 /* A node as it is built: children in the order in which they came. */
 struct ek_gates_growing__ {
     struct ek_str name;
+    const char *each; /* as of ek_gate_node */
     const struct ek_gate *gate;
     const struct ek_field_path *path;
     struct ek_gates_growing__ *child, *next; /* first child; next sibling */
 };
 
-/* Puts path into the trie below root. False when it is there already: nothing has changed then. */
-bool ek_gates_trie_add__(struct ek_arena *arena, struct ek_gates_growing__ *root,
-                         const struct ek_field_path *path, const struct ek_gate *gate);
+enum ek_gates_added__ {
+    EK_GATES_ADDED__,
+    EK_GATES_THERE__, /* already */
+    EK_GATES_MIXED__, /* [*] where another path has a name, or the other way round */
+};
+
+/* Puts path into the trie below root, where it is neither there nor mixed. */
+enum ek_gates_added__ ek_gates_trie_add__(struct ek_arena *arena, struct ek_gates_growing__ *root,
+                                          const struct ek_field_path *path,
+                                          const struct ek_gate *gate);
 
 /* The trie for good, in arena, without the gates of refused (n names) and without what says
  * nothing. Never NULL. */
@@ -37,9 +45,6 @@ const struct ek_gate_node *ek_gates_trie_finish__(struct ek_arena *arena,
 /* Fills gates from obj and adds what is wrong to its problems; the trie grows below root. */
 void ek_gates_read__(struct ek_gates_inner__ *inner, yyjson_val *obj,
                      struct ek_gates_growing__ *root);
-
-/* The stage of a preRelease; EK_GATE_STAGE_UNKNOWN for others. */
-enum ek_gate_stage ek_gate_stage_parse__(const char *text);
 
 /* "alpha", "beta", ..., NULL. */
 extern const char *const ek_gate_stage_names__[];

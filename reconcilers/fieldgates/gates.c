@@ -9,15 +9,6 @@
 
 const char *const ek_gate_stage_names__[] = {"alpha", "beta", "stable", "deprecated", NULL};
 
-enum ek_gate_stage ek_gate_stage_parse__(const char *text)
-{
-    enum ek_gate_stage stage = EK_GATE_ALPHA;
-
-    while (stage < EK_GATE_STAGE_UNKNOWN && strcmp(ek_gate_stage_names__[stage], text) != 0)
-        stage++;
-    return stage;
-}
-
 const char *ek_gate_stage_name(enum ek_gate_stage stage)
 {
     return stage < EK_GATE_STAGE_UNKNOWN ? ek_gate_stage_names__[stage] : "";

@@ -8,7 +8,7 @@
  * CRD is not known here: see resolve.h, whose findings a caller passes on as `refused`.
  *
  * Gates are immutable, refcounted and may be shared between threads.
- * Source: KEP-2608, "API Changes"; fieldgates sheet, sections 1, 2 and 12.
+ * Source: KEP-2608, "API Changes".
  */
 #ifndef RECONCILERS_FIELDGATES_GATES_H
 #define RECONCILERS_FIELDGATES_GATES_H
@@ -60,6 +60,7 @@ struct ek_gate {
     enum ek_gate_rule rule;                /* that decided it */
     bool ignored_enabled;                  /* stable, and enabled says false */
     bool ignore_failures;                  /* failurePolicy: Ignore */
+    bool removable;                        /* allowRemoval: off, its values may be removed */
     const char *warning;                   /* fieldDeprecationWarning; NULL: none, or a bad one */
     const struct ek_field_path *paths;     /* each once in the definition; the first to say it */
     size_t n_paths;
@@ -67,10 +68,12 @@ struct ek_gate {
 
 /*
  * A node of the trie: a name below its parent. A path below another one of the same gate is left
- * out, unless a path of another gate is between them: it says nothing new (V4).
+ * out, unless a path of another gate is between them: it says nothing new (V4). A node with a child
+ * for [*] has no other children.
  */
 struct ek_gate_node {
-    struct ek_str name;                  /* "" for the root */
+    struct ek_str name;                  /* "" for the root, and for [*] */
+    const char *each;                    /* of [*]: its path, up to and with it; NULL for names */
     const struct ek_gate *gate;          /* that gates this very path; NULL for none */
     const struct ek_field_path *path;    /* of it; NULL with gate */
     const struct ek_gate_node *children; /* in the order of their names */
@@ -91,7 +94,7 @@ struct ek_gates {
 };
 
 /* What state the values give: rules 1, 2, 3, 4, 6; total, also for what validation refuses.
- * Source: KEP-2608, "API Changes"; fieldgates sheet, section 1. */
+ * Source: KEP-2608, "API Changes". */
 bool ek_gate_is_on(enum ek_gate_stage stage, enum ek_gate_setting enabled,
                    enum ek_gate_setting initial, enum ek_gate_rule *ret_rule);
 

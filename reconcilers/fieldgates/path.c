@@ -4,8 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "api/patch/pointer.h"
-#include "api/quote.h"
+#include "api/base/quote.h"
 
 /* Canonical text: each octet of a name escaped at worst, and 4 more for [''] of each name. */
 #define CANONICAL_MAX ((size_t)2 * EK_FIELD_PATH_MAX + (size_t)4 * EK_FIELD_PATH_NAMES_MAX)
@@ -16,7 +15,7 @@ struct reading {
     size_t at;
     struct ek_arena *arena;
     struct ek_str *names;
-    size_t n;
+    size_t n, n_each;
     char decoded[EK_FIELD_PATH_MAX]; /* names in brackets without their escapes */
     size_t n_decoded;
     struct ek_err *err;
@@ -98,14 +97,38 @@ static int read_quoted_char(struct reading *r, char *out, size_t *len)
     return 0;
 }
 
+/* All items of a list, or all values of a map. */
+static int read_each(struct reading *r, struct ek_str *ret_name)
+{
+    if (r->n == 0)
+        return wrong(r, r->at, "a path starts with the name of a field");
+    if (++r->n_each > EK_FIELD_PATH_EACH_MAX) {
+        ek_err_set(r->err, EK_E_LIMIT, "offset %zu: more than %d [*]", r->at,
+                   EK_FIELD_PATH_EACH_MAX);
+        return EK_E_LIMIT;
+    }
+    *ret_name = (struct ek_str){r->text + r->at, 0};
+    r->at += strlen("[*]");
+    if (r->at == r->len)
+        return wrong(r, r->at - strlen("[*]"),
+                     "a path ends at a field: gate the list or the map, or fields below [*]");
+    return 0;
+}
+
 static int read_bracketed(struct reading *r, struct ek_str *ret_name)
 {
     size_t open = r->at++, len = 0;
     char *name = r->decoded + r->n_decoded;
     char c = r->text[r->at];
 
+    if (c == '*' && r->text[r->at + 1] == ']') {
+        r->at = open;
+        return read_each(r, ret_name);
+    }
     if (isdigit((unsigned char)c) || c == '*' || c == '-' || c == '?')
-        return wrong(r, open, "the items of a list cannot be gated, gate the list");
+        return wrong(r, open,
+                     "the items of a list cannot be gated one by one: gate the list, or fields of "
+                     "all items below [*]");
     if (c != '\'')
         return wrong(r, r->at, "a name in single quotes is expected after '['");
     r->at++;
@@ -175,6 +198,10 @@ static const char *canonical(const struct reading *r)
     ek_buf_init(&out, CANONICAL_MAX);
     for (size_t i = 0; i < r->n; i++) {
         struct ek_str name = r->names[i];
+        if (ek_field_path_is_each(name)) {
+            ek_buf_puts(&out, "[*]");
+            continue;
+        }
         if (is_cel_identifier(name)) {
             ek_buf_puts(&out, ".");
             ek_buf_append(&out, name.p, name.len);
@@ -224,14 +251,7 @@ bool ek_field_path_covers(const struct ek_field_path *a, const struct ek_field_p
     if (a->n > b->n)
         return false;
     for (size_t i = 0; i < a->n; i++)
-        if (!ek_str_eq(a->names[i], b->names[i]))
+        if (!ek_field_path_is_each(a->names[i]) && !ek_str_eq(a->names[i], b->names[i]))
             return false;
     return true;
-}
-
-int ek_field_path_pointer(const struct ek_field_path *path, struct ek_buf *out)
-{
-    for (size_t i = 0; i < path->n; i++)
-        ek_pointer_push(out, path->names[i]);
-    return out->failed;
 }

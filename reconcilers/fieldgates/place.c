@@ -35,9 +35,21 @@ static bool is_type(yyjson_val *schema, const char *type)
     return yyjson_equals_str(yyjson_obj_get(schema, "type"), type);
 }
 
-/* The schema of a member: of a field, or of any key of a map. */
+/* The schema of the items of a list, or of the values of a map; NULL where it says nothing of them.
+ */
+static yyjson_val *each_of(yyjson_val *schema)
+{
+    yyjson_val *each =
+        yyjson_obj_get(schema, is_type(schema, "array") ? "items" : "additionalProperties");
+
+    return yyjson_is_obj(each) && yyjson_obj_size(each) ? each : NULL;
+}
+
+/* The schema of a member: of a field, of any key of a map, or of an item. */
 static yyjson_val *child(yyjson_val *schema, struct ek_str name)
 {
+    if (ek_field_path_is_each(name))
+        return each_of(schema);
     yyjson_val *field = member(yyjson_obj_get(schema, "properties"), name);
     return field ? field : yyjson_obj_get(schema, "additionalProperties");
 }
@@ -93,39 +105,37 @@ static enum ek_place_need need_of(yyjson_val *schema, const struct ek_field_path
 
 /* ---- Defaults ---- */
 
-static const char *default_below(yyjson_val *schema, int depth, struct ek_arena *arena);
-
-static const char *default_in_fields(yyjson_val *fields, int depth, struct ek_arena *arena)
+/* Whether a value, which the first i names lead to, has the field. */
+static bool has_field(yyjson_val *value, const struct ek_field_path *path, size_t i)
 {
-    yyjson_val *key, *field;
-    size_t i, n;
+    yyjson_val *key, *part;
+    size_t k, n;
 
-    yyjson_obj_foreach(fields, i, n, key, field)
-    {
-        const char *rest =
-            yyjson_obj_get(field, "default") ? "" : default_below(field, depth, arena);
-        if (rest)
-            return ek_arena_printf(arena, ".%s%s", yyjson_get_str(key), rest);
+    if (i == path->n)
+        return true;
+    if (!ek_field_path_is_each(path->names[i])) {
+        part = yyjson_is_obj(value) ? member(value, path->names[i]) : NULL;
+        return part && has_field(part, path, i + 1);
     }
-    return NULL;
+    ek_json_each_member(value, k, n, key, part)
+    {
+        if (has_field(part, path, i + 1))
+            return true;
+    }
+    yyjson_arr_foreach(value, k, n, part)
+    {
+        if (has_field(part, path, i + 1))
+            return true;
+    }
+    return false;
 }
 
-/* The rest of the path of a default below a field: not in lists, whose items come and go with the
- * list. NULL when there is none. */
-static const char *default_below(yyjson_val *schema, int depth, struct ek_arena *arena)
+/* A default above the field that does not have the field leaves it absent, and so does one below:
+ * the field is not there to hold it. */
+static bool sets_field(yyjson_val *schema, const struct ek_field_path *path, size_t i)
 {
-    yyjson_val *fields = yyjson_obj_get(schema, "properties");
-    yyjson_val *members = yyjson_obj_get(schema, "additionalProperties");
-    const char *rest = NULL;
-
-    if (depth > DEPTH_MAX)
-        return NULL;
-    if (fields)
-        rest = default_in_fields(fields, depth + 1, arena);
-    if (rest || !yyjson_is_obj(members))
-        return rest;
-    rest = default_below(members, depth + 1, arena);
-    return rest ? ek_arena_printf(arena, "['*']%s", rest) : NULL;
+    yyjson_val *value = yyjson_obj_get(schema, "default");
+    return value && has_field(value, path, i);
 }
 
 /* ---- The way ---- */
@@ -159,6 +169,31 @@ static void enter_embedded(struct ek_place *place, const struct ek_field_path *p
         place->need = is_metadata ? place->need : EK_PLACE_REQUIRED;
 }
 
+/* The same for [*]. */
+static yyjson_val *step_each(struct ek_place *place, yyjson_val *schema, bool keeps_unknown)
+{
+    yyjson_val *each = each_of(schema);
+    bool declared =
+        yyjson_is_obj(yyjson_obj_get(schema, "properties")) ||
+        (yyjson_obj_get(schema, "type") && !is_type(schema, "array") && !is_type(schema, "object"));
+
+    if (!each)
+        place->kind = !declared && (keeps_unknown || !schema ||
+                                    yyjson_obj_get(schema, "additionalProperties") ||
+                                    is_type(schema, "array") ||
+                                    is_set(schema, "x-kubernetes-preserve-unknown-fields"))
+                          ? EK_PLACE_UNKNOWN
+                          : EK_PLACE_MISSING;
+    return each;
+}
+
+/* Whether the path ends at a key of the items of the list that the names before [*] lead to. */
+static bool is_key_of_items(yyjson_val *schema, const struct ek_field_path *path, size_t i)
+{
+    return i + 2 == path->n && is_type(schema, "array") &&
+           in_list(schema, path, i + 1) == EK_PLACE_KEY;
+}
+
 /* Goes from schema, which the first i names lead to, to where name i leads; NULL at the end. */
 static yyjson_val *step(struct ek_place *place, yyjson_val *schema, bool keeps_unknown,
                         const struct ek_field_path *path, size_t i)
@@ -167,6 +202,10 @@ static yyjson_val *step(struct ek_place *place, yyjson_val *schema, bool keeps_u
     yyjson_val *free_members = yyjson_obj_get(schema, "additionalProperties");
 
     place->depth = i;
+    if (ek_field_path_is_each(path->names[i])) {
+        place->kind = is_key_of_items(schema, path, i) ? EK_PLACE_KEY : EK_PLACE_DECLARED;
+        return place->kind == EK_PLACE_KEY ? NULL : step_each(place, schema, keeps_unknown);
+    }
     if (is_type(schema, "array")) {
         place->kind = in_list(schema, path, i);
         return NULL;
@@ -189,7 +228,7 @@ static yyjson_val *step(struct ek_place *place, yyjson_val *schema, bool keeps_u
 }
 
 void ek_place_find(yyjson_val *schema, bool keeps_unknown, const struct ek_field_path *path,
-                   struct ek_arena *arena, struct ek_place *ret_place)
+                   struct ek_place *ret_place)
 {
     yyjson_val *at = schema;
 
@@ -199,12 +238,16 @@ void ek_place_find(yyjson_val *schema, bool keeps_unknown, const struct ek_field
         if (!at)
             return;
         ret_place->depth = i + 1;
-        if (!ret_place->default_depth && yyjson_obj_get(at, "default"))
+        if (!ret_place->default_depth && sets_field(at, path, i + 1))
             ret_place->default_depth = i + 1;
     }
-    const char *rest = default_below(at, 0, arena);
-    if (rest)
-        ret_place->default_below = ek_arena_printf(arena, "%s%s", path->text, rest);
+}
+
+yyjson_val *ek_place_schema(yyjson_val *schema, const struct ek_field_path *path, size_t n)
+{
+    for (size_t i = 0; schema && i < n; i++)
+        schema = child(schema, path->names[i]);
+    return yyjson_is_obj(schema) ? schema : NULL;
 }
 
 /* Past one name of a canonical path. */
@@ -212,6 +255,8 @@ static const char *skip_name(const char *p)
 {
     if (*p != '[')
         return p + 1 + strcspn(p + 1, ".[");
+    if (p[1] == '*')
+        return p + strlen("[*]");
     for (p += 2; *p && *p != '\''; p++)
         p += *p == '\\' && p[1];
     return *p ? p + 2 : p;

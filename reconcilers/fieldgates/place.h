@@ -5,7 +5,7 @@
  *
  * It reads openAPIV3Schema as it stands, for what matters here (required within allOf, defaults,
  * unknown fields that are kept) is what a compiled schema leaves out. Pure; any thread.
- * Source: fieldgates sheet, V13-V17; apiextensions.k8s.io/v1 on structural schemas.
+ * Source: apiextensions.k8s.io/v1 on structural schemas.
  */
 #ifndef RECONCILERS_FIELDGATES_PLACE_H
 #define RECONCILERS_FIELDGATES_PLACE_H
@@ -18,8 +18,8 @@ enum ek_place_kind {
     EK_PLACE_DECLARED,
     EK_PLACE_MISSING,
     EK_PLACE_UNKNOWN, /* not declared, but unknown fields are kept there */
-    EK_PLACE_IN_LIST, /* the path goes on below a list */
-    EK_PLACE_KEY,     /* and names a key of its items */
+    EK_PLACE_IN_LIST, /* the path goes on below a list, without [*] */
+    EK_PLACE_KEY,     /* names a key of the items of a list */
 };
 
 /* Whether objects without the field are refused. */
@@ -34,16 +34,19 @@ struct ek_place {
     size_t depth;            /* names of the path that lead to where kind was found out */
     bool map_key;            /* a name on the way is a key of additionalProperties */
     enum ek_place_need need; /* of the field in its parent */
-    size_t default_depth;    /* names that lead to the first default on the way; 0: there is none */
-    const char *default_below; /* path of a default below the field; NULL: there is none */
+    size_t default_depth;    /* names that lead to the first default on the way that sets the field;
+                                0: there is none */
 };
 
 /*
  * Looks path up in schema, an openAPIV3Schema (NULL: everything is unknown). keeps_unknown says
- * that the definition prunes nothing (spec.preserveUnknownFields). Texts live in arena.
+ * that the definition prunes nothing (spec.preserveUnknownFields).
  */
 void ek_place_find(yyjson_val *schema, bool keeps_unknown, const struct ek_field_path *path,
-                   struct ek_arena *arena, struct ek_place *ret_place);
+                   struct ek_place *ret_place);
+
+/* The schema that the first n names of path lead to; NULL where none is declared. */
+yyjson_val *ek_place_schema(yyjson_val *schema, const struct ek_field_path *path, size_t n);
 
 /* The first n names of path, as they are written in it; in arena. "the root" for none. */
 const char *ek_place_prefix(const struct ek_field_path *path, size_t n, struct ek_arena *arena);

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What API servers are asked to send us for gated resources: the webhooks of a mutating and of a
- * validating configuration.
+ * The requests for gated resources that API servers send to Evenkeel: the webhooks of a mutating
+ * and of a validating configuration.
  *
  * Per gated CRD there is one entry (two when gates differ in failurePolicy, or some are deprecated
  * and on: what is only warned about never fails), updated in place, for the storage version with
  * matchPolicy Equivalent, with each resource and subresource listed by itself. Match conditions ask
  * whether a gated path differs between old and new object, so that all other writes, finalizers
  * included, never wait for us. The names come late in the order in which API servers call webhooks;
- * the validating ones are the backstop for those who come later still.
+ * the validating ones are the backstop for webhooks that come later still.
  *
  * One more entry of the mutating configuration is the canary: it matches only our own dry-run
  * creates of CustomFeatureGates, and its path has the hash of the registration, so that its answer
  * proves which registration an API server has, and that it reaches us. It fails rather than being
- * ignored, so that what keeps an API server from reaching us is told in its own words.
+ * ignored, so that an API server that cannot reach us reports the reason in its own words.
  *
- * Pure. Source: fieldgates sheet, sections 5, 7 and 10; admissionregistration.k8s.io/v1.
+ * Pure. Source: admissionregistration.k8s.io/v1.
  */
 #ifndef RECONCILERS_FIELDGATES_REGISTRATION_H
 #define RECONCILERS_FIELDGATES_REGISTRATION_H
 
 #include "reconcilers/fieldgates/resolve.h"
+#include "reconcilers/webhooks/configuration.h"
 
 /* Names of the two configurations. */
 #define EK_GATES_MUTATING_NAME   "zz-evenkeel-field-gates"
@@ -43,19 +44,6 @@ struct ek_gates_registered {
     const struct ek_gates_crd *crd;
 };
 
-/* As ek_registration_options. NULL and "" are the same. */
-struct ek_gates_registration_options {
-    const char *url; /* "https://10.0.0.7:9443": called there; "": by the service */
-    const char *service_namespace, *service_name;
-    int service_port;              /* 0: 443 */
-    const char *ca_bundle;         /* PEM */
-    const char *own_namespace;     /* never called for */
-    const char *own_namespace_uid; /* the configurations belong to the namespace */
-    bool with_kube_system;
-    bool with_definitions; /* CustomFeatureGates are served, and are to be validated by us */
-    int timeout_s;         /* 0: 5 */
-};
-
 /*
  * The two configurations as contents for server-side apply, values of doc. Entries are in the order
  * given. Without gates that need us the mutating one has no webhooks, and the validating one at
@@ -64,9 +52,9 @@ struct ek_gates_registration_options {
  * see ek_gates_registration_digest. evenkeel.dev's own kinds never need us.
  */
 void ek_gates_registration_write(const struct ek_gates_registered *registered, size_t n,
-                                 const struct ek_gates_registration_options *options,
-                                 yyjson_mut_doc *doc, yyjson_mut_val **ret_mutating,
-                                 yyjson_mut_val **ret_validating, const char **ret_hash);
+                                 const struct ek_webhooks_options *options, yyjson_mut_doc *doc,
+                                 yyjson_mut_val **ret_mutating, yyjson_mut_val **ret_validating,
+                                 const char **ret_hash);
 
 /* Whether any write of the kind is to be sent to us: a gate is closed, or deprecated and in use. */
 bool ek_gates_need_registration(const struct ek_gates_registered *registered);
@@ -76,12 +64,7 @@ bool ek_gates_need_registration(const struct ek_gates_registered *registered);
 uint64_t ek_gates_registration_digest(yyjson_mut_val *mutating, yyjson_mut_val *validating,
                                       const char *crd);
 
-/* True when live, the configuration in the cluster (NULL: none), says what content does, in
- * whatever order. */
-bool ek_gates_registration_is_current(yyjson_mut_val *content, yyjson_val *live);
-
-/* How the canary's answer is told from anything else: the text that the denial holds, before the
- * hash. */
+/* The text that identifies an answer of the canary: the denial contains it, before the hash. */
 #define EK_GATES_CANARY_TEXT "evenkeel canary "
 
 #endif

@@ -5,7 +5,8 @@
  * Paths are compared as optional values: what is absent, also because a field above it is absent,
  * null or a scalar, is none, and none equals none. The old object of a create is null, so that
  * there a path counts when it is present. A list above a field would be an error, which would be a
- * denial; where there is one, only the first names of paths are compared.
+ * denial; where there is one, only the first names of paths are compared. A list or a map whose
+ * items hold what is gated is compared as a whole.
  */
 #include <string.h>
 
@@ -21,6 +22,16 @@ struct writer {
     size_t n;
     const struct ek_field_path **seen; /* room for what is written; NULL: it is not kept */
 };
+
+/* How many names of path are compared: those before [*]. */
+static size_t compared(const struct ek_field_path *path)
+{
+    size_t n = 0;
+
+    while (n < path->n && !ek_field_path_is_each(path->names[n]))
+        n++;
+    return n;
+}
 
 static bool is_status(const struct ek_field_path *path)
 {
@@ -42,8 +53,8 @@ static bool concerns(const struct writer *w, const struct ek_field_path *path)
     }
 }
 
-/* Nothing is enforced of a deprecated field that is on: no write has to fail because nobody could
- * be asked for the warning. */
+/* Nothing is enforced of a deprecated field that is on: no write has to fail because the
+ * warning is unavailable. */
 static bool takes(const struct ek_gates_share *share, const struct ek_gate *gate)
 {
     bool deprecated = gate->on && gate->stage == EK_GATE_DEPRECATED;
@@ -110,10 +121,13 @@ static bool starts_alike(const struct ek_field_path *a, const struct ek_field_pa
     return true;
 }
 
+/* Whether a path with the same names is there. */
 static bool is_seen(const struct writer *w, const struct ek_field_path *path)
 {
+    size_t n = w->coarse ? 1 : compared(path);
+
     for (size_t i = 0; i < w->n; i++)
-        if (starts_alike(w->seen[i], path, 1))
+        if ((w->coarse || compared(w->seen[i]) == n) && starts_alike(w->seen[i], path, n))
             return true;
     return false;
 }
@@ -122,7 +136,7 @@ static void put_path(struct writer *w, const struct ek_field_path *path)
 {
     static const struct ek_str replicas[] = {{"spec", 4}, {"replicas", 8}};
 
-    if (w->coarse && is_seen(w, path))
+    if (w->seen && is_seen(w, path))
         return;
     if (w->seen)
         w->seen[w->n] = path;
@@ -134,10 +148,10 @@ static void put_path(struct writer *w, const struct ek_field_path *path)
     if (w->part == PART_SCALE)
         put_difference(w->out, replicas, EK_ARRAY_SIZE(replicas));
     else
-        put_difference(w->out, path->names, w->coarse ? 1 : path->n);
+        put_difference(w->out, path->names, w->coarse ? 1 : compared(path));
 }
 
-/* What lies below a path that is asked for differs only where that does, too. */
+/* A value below a path of the list differs only where the value at the path differs, too. */
 static void walk(struct writer *w, const struct ek_gate_node *node)
 {
     if (w->part == PART_SCALE && w->n)
@@ -159,27 +173,54 @@ static size_t count(const struct ek_gates_share *share, enum part part)
     return w.n;
 }
 
-struct ek_gates_parts ek_gates_share_parts(const struct ek_gates_share *share)
+static bool guards(const struct ek_gates_share *share, const struct ek_gates_lack *lack)
+{
+    const struct ek_gate *gate = ek_gates_find(share->of->gates, lack->gate);
+    return share->backstop && gate && takes(share, gate);
+}
+
+static bool guards_any(const struct ek_gates_share *share)
+{
+    const struct ek_gates_shape *shape = &share->of->crd->shape;
+
+    for (size_t i = 0; i < shape->n_lacks; i++)
+        if (guards(share, &shape->lacks[i]))
+            return true;
+    return false;
+}
+
+/* Of differences alone. */
+static struct ek_gates_parts differing_parts(const struct ek_gates_share *share)
 {
     return (struct ek_gates_parts){.main = count(share, PART_MAIN) > 0,
                                    .status = count(share, PART_STATUS) > 0,
                                    .scale = count(share, PART_SCALE) > 0};
 }
 
+struct ek_gates_parts ek_gates_share_parts(const struct ek_gates_share *share)
+{
+    const struct ek_gates_shape *shape = &share->of->crd->shape;
+
+    if (guards_any(share))
+        return (struct ek_gates_parts){
+            .main = true, .status = shape->has_status, .scale = shape->replicas != NULL};
+    return differing_parts(share);
+}
+
 /* ---- Expressions ---- */
 
-/* True when a field above one of the n paths is a list; each is asked for once. Returns how many
- * are. */
+/* True when a field above one of the n paths is a list; each list appears once. Returns their
+ * number. */
 static size_t put_lists(const struct ek_field_path *const *paths, size_t n, struct ek_buf *out)
 {
     static const char *const sides[] = {"object", "oldObject"};
     size_t written = 0;
 
     for (size_t i = 0; i < n; i++) {
-        for (size_t depth = 1; depth < paths[i]->n; depth++) {
+        for (size_t depth = 1; depth < compared(paths[i]); depth++) {
             size_t before = 0;
-            while (before < i &&
-                   !(starts_alike(paths[before], paths[i], depth) && paths[before]->n > depth))
+            while (before < i && !(starts_alike(paths[before], paths[i], depth) &&
+                                   compared(paths[before]) > depth))
                 before++;
             if (before < i)
                 continue;
@@ -215,7 +256,7 @@ static void put_part(const struct ek_gates_share *share, enum part part, bool co
         w.out = NULL;
         put_paths(&w);
         w.out = out;
-        if (put_lists(w.seen, n, out)) {
+        if (put_lists(w.seen, w.n, out)) {
             ek_buf_puts(out, " ? ");
             w.coarse = true;
             put_paths(&w);
@@ -230,7 +271,7 @@ static void put_part(const struct ek_gates_share *share, enum part part, bool co
 static void put_all(const struct ek_gates_share *share, bool coarse, struct ek_buf *out)
 {
     static const char subresource[] = "request.?subResource.orValue('') == ";
-    struct ek_gates_parts parts = ek_gates_share_parts(share);
+    struct ek_gates_parts parts = differing_parts(share);
     int n = parts.main + parts.status + parts.scale;
 
     if (n == 1) {
@@ -254,12 +295,43 @@ static void put_all(const struct ek_gates_share *share, bool coarse, struct ek_b
     put_part(share, PART_MAIN, coarse, out);
 }
 
+/* One condition for all versions: versions of a CRD are DNS labels, at most 64 (resolve.c). The
+ * object of a /scale has no deletionTimestamp. */
+static void put_guard(const struct ek_gates_share *share, struct ek_buf *out)
+{
+    const struct ek_gates_shape *shape = &share->of->crd->shape;
+    const char *comma = "";
+
+    ek_buf_puts(out, " || (oldObject != null && "
+                     "!object.?metadata.?deletionTimestamp.hasValue() && "
+                     "request.requestResource.version in [");
+    for (size_t i = 0; i < shape->n_lacks; i++) {
+        if (!guards(share, &shape->lacks[i]))
+            continue;
+        ek_buf_printf(out, "%s'%s'", comma, shape->lacks[i].version);
+        comma = ", ";
+    }
+    ek_buf_puts(out, "])");
+}
+
+static void put_whole(const struct ek_gates_share *share, bool coarse, struct ek_buf *out)
+{
+    if (!guards_any(share)) {
+        put_all(share, coarse, out);
+        return;
+    }
+    ek_buf_puts(out, "(");
+    put_all(share, coarse, out);
+    ek_buf_puts(out, ")");
+    put_guard(share, out);
+}
+
 void ek_gates_share_condition(const struct ek_gates_share *share, struct ek_buf *out)
 {
     for (int coarse = 0; coarse < 2; coarse++) {
         EK_AUTO(ek_buf) text;
         ek_buf_init(&text, EK_GATES_CONDITION_MAX);
-        put_all(share, coarse, &text);
+        put_whole(share, coarse, &text);
         if (!text.failed) {
             ek_buf_append(out, text.data, text.len);
             return;

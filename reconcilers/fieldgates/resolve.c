@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "api/schema/schema.h"
 #include "reconcilers/fieldgates/place.h"
@@ -48,6 +48,10 @@ struct lint {
 
     struct ek_gate_finding *findings; /* room for EK_GATE_FINDINGS_KEPT */
     const char **refused;
+    struct ek_gates_lack *lacks; /* room for one of each version and gate */
+    size_t n_lacks;
+    struct ek_gates_keyed_list *lists; /* room for each [*] of each path */
+    size_t n_lists;
     const struct ek_gate *gate;
     const struct ek_field_path *path;
 };
@@ -167,8 +171,8 @@ static void add(struct lint *l, enum ek_gate_finding_kind kind, const struct ver
     if (refused)
         refuse(l);
     if (r->n_findings < EK_GATE_FINDINGS_KEPT)
-        l->findings[r->n_findings++] =
-            (struct ek_gate_finding){kind, l->gate, l->path, version->name, message, refused};
+        l->findings[r->n_findings++] = (struct ek_gate_finding){
+            kind, l->gate, l->path, version->name, message, refused, false};
 }
 
 #define SAY(l, kind, version, refused, ...)                                                        \
@@ -186,7 +190,7 @@ static const char *explain(struct lint *l)
     ek_buf_init(&dotted, EK_FIELD_PATH_MAX + EK_FIELD_PATH_NAMES_MAX);
     for (size_t i = 0; i < l->path->n; i++) {
         struct ek_str name = l->path->names[i];
-        if (memchr(name.p, '.', name.len))
+        if (ek_field_path_is_each(name) || memchr(name.p, '.', name.len))
             return NULL;
         ek_buf_puts(&dotted, i ? "." : "");
         ek_buf_append(&dotted, name.p, name.len);
@@ -205,6 +209,9 @@ static void tell_missing(struct lint *l, const struct ek_place *place)
 {
     const char *why = explain(l);
 
+    if (ek_field_path_is_each(l->path->names[place->depth]))
+        why = ek_arena_printf(l->arena, "%s is neither a list nor a map",
+                              ek_place_prefix(l->path, place->depth, l->arena));
     if (!why)
         why = ek_arena_printf(l->arena, "%s has no such member",
                               ek_place_prefix(l->path, place->depth, l->arena));
@@ -219,11 +226,11 @@ static void tell_list(struct lint *l, const struct ek_place *place)
 
     if (place->kind == EK_PLACE_KEY)
         SAY(l, EK_GATE_PATH_KEY, &l->versions[0], true,
-            "%s tells the items of %s apart and cannot be taken from them; gate %s as a whole",
+            "%s distinguishes the items of %s and cannot be taken from them; gate %s as a whole",
             l->path->text, list, list);
     else
         SAY(l, EK_GATE_PATH_IN_LIST, &l->versions[0], true,
-            "%s is a list, and fields of its items cannot be gated; gate %s as a whole", list,
+            "%s is a list: write %s[*] for all of its items, or gate %s as a whole", list, list,
             list);
 }
 
@@ -251,14 +258,97 @@ static void check_default(struct lint *l, const struct version *v, const struct 
             l->path->text, v->name);
     else if (place->default_depth)
         SAY(l, EK_GATE_PATH_DEFAULTED, v, true,
-            "%s, above %s, has a default in version %s, which may put it back when it is dropped; "
-            "remove the default",
+            "%s, above %s, has a default in version %s that has the field and may put it back when "
+            "it is dropped; remove the field from the default",
             ek_place_prefix(l->path, place->default_depth, l->arena), l->path->text, v->name);
-    else if (place->default_below)
-        SAY(l, EK_GATE_PATH_DEFAULTED, v, true,
-            "%s, below %s, has a default in version %s, which sets what nobody asked for; remove "
-            "the default, or gate only fields without one",
-            place->default_below, l->path->text, v->name);
+}
+
+/* ---- Lists on the way ---- */
+
+static const char *const *read_keys(struct lint *l, yyjson_val *names, size_t *ret_n)
+{
+    const char **keys = ek_arena_alloc(l->arena, (yyjson_arr_size(names) + 1) * sizeof *keys);
+    yyjson_val *name;
+    size_t i, n;
+
+    yyjson_arr_foreach(names, i, n, name)
+    {
+        keys[i] = text_of(l, yyjson_get_str(name));
+    }
+    *ret_n = yyjson_arr_size(names);
+    return keys;
+}
+
+static bool is_known_list(const struct lint *l, const char *each)
+{
+    for (size_t i = 0; i < l->n_lists; i++)
+        if (!strcmp(l->lists[i].each, each))
+            return true;
+    return false;
+}
+
+/* Keeps the keys of the lists that [*] of the path stands for. */
+static void note_lists(struct lint *l, const struct version *storage)
+{
+    for (size_t i = 0; i < l->path->n; i++) {
+        if (!ek_field_path_is_each(l->path->names[i]))
+            continue;
+        yyjson_val *list = ek_place_schema(storage->schema, l->path, i);
+        const char *each = ek_place_prefix(l->path, i + 1, l->arena);
+        if (!yyjson_equals_str(yyjson_obj_get(list, "x-kubernetes-list-type"), "map") ||
+            is_known_list(l, each))
+            continue;
+        struct ek_gates_keyed_list *keyed = &l->lists[l->n_lists++];
+        keyed->each = each;
+        keyed->keys =
+            read_keys(l, yyjson_obj_get(list, "x-kubernetes-list-map-keys"), &keyed->n_keys);
+    }
+}
+
+/* Whether [*] of the path is at or below what is not declared: of a list or of a map? */
+static bool is_each_unknown(const struct lint *l, const struct ek_place *place)
+{
+    for (size_t i = place->depth; i < l->path->n; i++)
+        if (ek_field_path_is_each(l->path->names[i]))
+            return true;
+    return false;
+}
+
+static void tell_unverified(struct lint *l, const struct ek_place *place)
+{
+    const char *where = ek_place_prefix(l->path, place->depth, l->arena);
+    const char *storage = l->versions[0].name;
+
+    if (is_each_unknown(l, place))
+        SAY(l, EK_GATE_PATH_UNVERIFIED, &l->versions[0], true,
+            "whether [*] of %s is of a list or of a map is not known: %s keeps fields that are "
+            "not declared in version %s; declare the field, or gate %s as a whole",
+            l->path->text, where, storage, where);
+    else
+        SAY(l, EK_GATE_PATH_UNVERIFIED, &l->versions[0], false,
+            "whether %s is a field of version %s is not known: %s keeps fields that are not "
+            "declared",
+            l->path->text, storage, where);
+}
+
+/* The gate stays closed, and updates through v are to be denied. */
+static void guard(struct lint *l, const struct version *v)
+{
+    struct ek_gate_finding *last = &l->findings[l->out->n_findings - 1];
+
+    if (last->path == l->path && last->kind == EK_GATE_PATH_NOT_IN_VERSION)
+        last->guarded = true; /* unless it is one too many to be kept */
+    for (size_t i = 0; i < l->n_lacks; i++)
+        if (!strcmp(l->lacks[i].gate, l->gate->name) && !strcmp(l->lacks[i].version, v->name))
+            return;
+    l->lacks[l->n_lacks++] = (struct ek_gates_lack){v->name, l->gate->name, l->path->text};
+}
+
+/* No webhook is called for a subresource that only another version than the stored one has. */
+static bool has_unseen_subresource(const struct lint *l, const struct version *v)
+{
+    const struct version *storage = &l->versions[0];
+    return (v->has_status && !storage->has_status) || (v->replicas && !storage->replicas);
 }
 
 /* A version through which writes come that says less than what is stored. */
@@ -269,11 +359,25 @@ static void tell_lacking(struct lint *l, const struct version *v)
             "version %s has no %s: that writes through it keep the field is up to the conversion "
             "webhook",
             v->name, l->path->text);
-    else
+    else if (has_unseen_subresource(l, v))
         SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, true,
             "version %s is served without %s: a write through it erases what is stored there, "
-            "which no gate can prevent; add the field to %s, or do not serve it",
+            "which no gate can prevent, for it has a subresource that the stored version lacks; "
+            "add the field to %s, or do not serve it",
             v->name, l->path->text, v->name);
+    else if (l->gate->on)
+        SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, false,
+            "version %s is served without %s: a write through it erases what is stored there; add "
+            "the field to %s, or do not serve it",
+            v->name, l->path->text, v->name);
+    else {
+        SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, false,
+            "version %s is served without %s: a write through it erases what is stored there, so "
+            "that updates through it are denied while the gate is off; add the field to %s, or do "
+            "not serve it",
+            v->name, l->path->text, v->name);
+        guard(l, v);
+    }
 }
 
 static void check_status(struct lint *l, const struct version *v)
@@ -317,7 +421,7 @@ static void check_version(struct lint *l, const struct version *v)
 {
     struct ek_place place;
 
-    ek_place_find(v->schema, l->keeps_unknown, l->path, l->arena, &place);
+    ek_place_find(v->schema, l->keeps_unknown, l->path, &place);
     if (place.kind != EK_PLACE_DECLARED && place.kind != EK_PLACE_UNKNOWN)
         tell_lacking(l, v);
     check_required(l, v, &place);
@@ -331,16 +435,14 @@ static void check_path(struct lint *l)
     const struct version *storage = &l->versions[0];
     struct ek_place place;
 
-    ek_place_find(storage->schema, l->keeps_unknown, l->path, l->arena, &place);
+    ek_place_find(storage->schema, l->keeps_unknown, l->path, &place);
+    note_lists(l, storage);
     if (place.kind == EK_PLACE_MISSING)
         tell_missing(l, &place);
     else if (place.kind == EK_PLACE_IN_LIST || place.kind == EK_PLACE_KEY)
         tell_list(l, &place);
     else if (place.kind == EK_PLACE_UNKNOWN)
-        SAY(l, EK_GATE_PATH_UNVERIFIED, storage, false,
-            "whether %s is a field of version %s cannot be told: %s keeps fields that are not "
-            "declared",
-            l->path->text, storage->name, ek_place_prefix(l->path, place.depth, l->arena));
+        tell_unverified(l, &place);
     if (place.map_key)
         SAY(l, EK_GATE_PATH_MAP_KEY, storage, false,
             "%s goes through a map and names one of its keys; all other keys are open",
@@ -354,15 +456,44 @@ static void check_path(struct lint *l)
         check_version(l, &l->versions[i]);
 }
 
-/* Those that are refused come first. */
+static bool is_refused(const struct lint *l, const char *gate)
+{
+    for (size_t i = 0; i < l->out->n_refused; i++)
+        if (!strcmp(l->refused[i], gate))
+            return true;
+    return false;
+}
+
+/* What is open for another reason guards nothing. */
+static void fill_shape(struct lint *l)
+{
+    struct ek_gates_shape *shape = &l->out->crd.shape;
+
+    for (size_t i = 0; i < l->out->n_findings; i++)
+        if (is_refused(l, l->findings[i].gate->name))
+            l->findings[i].guarded = false;
+    for (size_t i = 0; i < l->n_lacks; i++)
+        if (!is_refused(l, l->lacks[i].gate))
+            l->lacks[shape->n_lacks++] = l->lacks[i];
+    shape->lacks = l->lacks;
+    shape->lists = l->lists;
+    shape->n_lists = l->n_lists;
+}
+
+/* 0: refused, 1: guarded, 2: the rest. */
+static int gravity(const struct ek_gate_finding *finding)
+{
+    return finding->refused ? 0 : finding->guarded ? 1 : 2;
+}
+
 static void put_grave_first(struct lint *l)
 {
     size_t n = l->out->n_findings, at = 0;
     struct ek_gate_finding *sorted = ek_arena_alloc(l->arena, (n + 1) * sizeof *sorted);
 
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 3; pass++)
         for (size_t i = 0; i < n; i++)
-            if (l->findings[i].refused == !pass)
+            if (gravity(&l->findings[i]) == pass)
                 sorted[at++] = l->findings[i];
     l->out->findings = sorted;
 }
@@ -381,6 +512,9 @@ int ek_gates_resolve(const struct ek_gates *gates, yyjson_val *crd, struct ek_ar
         return rc;
     l->findings = ek_arena_alloc(arena, EK_GATE_FINDINGS_KEPT * sizeof *l->findings);
     ret->refused = l->refused = ek_arena_alloc(arena, (gates->n_gates + 1) * sizeof *l->refused);
+    l->lacks = ek_arena_alloc(arena, (gates->n_gates * l->n_versions + 1) * sizeof *l->lacks);
+    l->lists = ek_arena_alloc(arena, (size_t)EK_GATES_PATHS_MAX * EK_FIELD_PATH_EACH_MAX *
+                                         sizeof *l->lists);
     for (size_t i = 0; i < gates->n_gates; i++) {
         l->gate = &gates->gates[i];
         for (size_t j = 0; j < l->gate->n_paths; j++) {
@@ -388,6 +522,7 @@ int ek_gates_resolve(const struct ek_gates *gates, yyjson_val *crd, struct ek_ar
             check_path(l);
         }
     }
+    fill_shape(l);
     put_grave_first(l);
     ek_schema_unref(l->compiled);
     if (ek_arena_exhausted(arena))

@@ -4,28 +4,32 @@
  *
  * Some gates would do harm: a required field that is dropped fails every create, a default undoes
  * the drop, a key of a list cannot be taken from its items, and a version that lacks the field
- * erases it on conversion. Such gates are refused: named, with why and what to change, and left
- * open. Pure. Source: fieldgates sheet, V13-V17 and section 7.
+ * may have another /scale or /status. Such gates are refused: named, with why and what to
+ * change, and left open. A served version that lacks the field does not open a gate that is off: a
+ * change of the CRD must not undo what the gate protects. Updates through that version are denied
+ * (ek_gates_lack), for they would erase the field. Pure. Source: README.md beside this file.
  */
 #ifndef RECONCILERS_FIELDGATES_RESOLVE_H
 #define RECONCILERS_FIELDGATES_RESOLVE_H
 
 #include "reconcilers/fieldgates/decide.h"
 
-#define EK_GATE_FINDINGS_KEPT 1024 /* more are not told; what is refused is known all the same */
+#define EK_GATE_FINDINGS_KEPT 1024 /* more are not reported; the refused gates are complete */
 
 enum ek_gate_finding_kind {
     EK_GATE_PATH_UNRESOLVED,     /* V13: no such field in the storage version; not refused */
-    EK_GATE_PATH_UNVERIFIED,     /* V17: below preserve-unknown-fields; not refused */
+    EK_GATE_PATH_UNVERIFIED,     /* V17: below preserve-unknown-fields; refused where it is not
+                                    known whether [*] is of a list or of a map */
     EK_GATE_PATH_REQUIRED,       /* V14; not refused when only an alternative requires it */
-    EK_GATE_PATH_DEFAULTED,      /* V15: it, an ancestor or a descendant has a default */
+    EK_GATE_PATH_DEFAULTED,      /* V15: its default, or that of an ancestor, sets it */
     EK_GATE_PATH_KEY,            /* V16: key field of a list-type=map */
-    EK_GATE_PATH_IN_LIST,        /* goes through a list */
-    EK_GATE_PATH_NOT_IN_VERSION, /* a served version lacks it: writes through it erase it, unless
-                                    a webhook converts; then it is up to that, and not refused */
+    EK_GATE_PATH_IN_LIST,        /* goes through a list without [*] */
+    EK_GATE_PATH_NOT_IN_VERSION, /* a served version lacks it: writes through it erase it. The gate
+                                    stays closed, and updates through the version are denied. Where
+                                    a webhook converts, the field is up to that webhook */
     EK_GATE_PATH_MAP_KEY,        /* V17: a key of additionalProperties; not refused */
     EK_GATE_SCALE_BY_VERSION,    /* versions disagree on specReplicasPath, or only another than the
-                                    stored one has /scale: webhooks are not asked about that */
+                                    stored one has /scale: webhooks are not called for that */
     EK_GATE_STATUS_BY_VERSION,   /* versions disagree on whether .status is written apart */
     EK_GATE_FINDINGS_MAX,
 };
@@ -37,6 +41,7 @@ struct ek_gate_finding {
     const char *version; /* of the CRD that it is about */
     const char *message; /* one line: what, why, what to change */
     bool refused;        /* the gate must not be enforced; never for stable, which is open */
+    bool guarded;        /* the gate is closed, and updates through version are denied */
 };
 
 /* The CRD as gates see it. Strings live in the arena. */

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "api/base/mem.h"
+#include "api/base/quote.h"
+#include "api/base/time.h"
 #include "api/cond.h"
-#include "api/mem.h"
 #include "api/obj.h"
-#include "api/quote.h"
 
 #define TEXT_MAX     1024
 #define SERVED_MAX   32
@@ -16,6 +17,7 @@
 /* A status while it is written. */
 struct out {
     const struct ek_gates_facts *facts;
+    yyjson_val *old; /* the old status */
     struct ek_arena *arena;
     yyjson_mut_doc *doc;
     yyjson_mut_val *status, *omitted;
@@ -40,9 +42,11 @@ static bool has_work(const struct ek_gates_facts *f, const struct ek_gate *gate)
 
 enum resolved { RESOLVED, UNRESOLVED, UNKNOWN };
 
-static enum resolved resolved_by(enum ek_gate_finding_kind kind)
+static enum resolved resolved_by(const struct ek_gate_finding *finding)
 {
-    switch (kind) {
+    switch (finding->kind) {
+    case EK_GATE_PATH_NOT_IN_VERSION:
+        return finding->guarded ? UNRESOLVED : RESOLVED;
     case EK_GATE_PATH_UNRESOLVED:
     case EK_GATE_PATH_KEY:
     case EK_GATE_PATH_IN_LIST:
@@ -60,7 +64,7 @@ static enum resolved path_resolved(const struct ek_gates_facts *f, const struct 
         return UNKNOWN;
     for (size_t i = 0; i < f->resolution->n_findings; i++) {
         const struct ek_gate_finding *finding = &f->resolution->findings[i];
-        enum resolved r = resolved_by(finding->kind);
+        enum resolved r = resolved_by(finding);
         if (r != RESOLVED && !strcmp(finding->path->text, path->text))
             return r;
     }
@@ -84,7 +88,7 @@ static const struct ek_gate_finding *find_such(const struct ek_gates_facts *f, b
     *ret_n = 0;
     for (size_t i = 0; f->resolution && i < f->resolution->n_findings; i++) {
         const struct ek_gate_finding *finding = &f->resolution->findings[i];
-        if (refused ? !finding->refused : resolved_by(finding->kind) != resolved)
+        if (refused ? !finding->refused : resolved_by(finding) != resolved)
             continue;
         first = first ? first : finding;
         (*ret_n)++;
@@ -181,6 +185,56 @@ static struct ek_cond paths_resolved(const struct out *o)
                                             f->resolution->crd.storage)};
 }
 
+/* What is enforced, and how: by denying all updates through a version that lacks a path. */
+static const struct ek_gate_finding *find_guarded(const struct ek_gates_facts *f, size_t *ret_n)
+{
+    const struct ek_gate_finding *first = NULL;
+
+    *ret_n = 0;
+    for (size_t i = 0; i < f->resolution->n_findings; i++) {
+        const struct ek_gate_finding *finding = &f->resolution->findings[i];
+        if (!finding->guarded)
+            continue;
+        first = first ? first : finding;
+        (*ret_n)++;
+    }
+    return first;
+}
+
+static struct ek_cond enforced_by_denial(const struct out *o, struct ek_cond cond)
+{
+    size_t n;
+    const struct ek_gate_finding *first = find_guarded(o->facts, &n);
+
+    if (!first || cond.status != EK_COND_TRUE)
+        return cond;
+    cond.reason = "UpdatesDenied";
+    cond.message = ek_arena_printf(o->arena, "%s; %s", cond.message, finding_text(o, first, n));
+    return cond;
+}
+
+/* "a, b and c" */
+static const char *join_names(const struct out *o, const char *const *names, size_t n)
+{
+    const char *text = names[0];
+
+    for (size_t i = 1; i < n; i++)
+        text = ek_arena_printf(o->arena, "%s%s%s", text, i + 1 < n ? ", " : " and ", names[i]);
+    return text;
+}
+
+/* What is enforced says where it is not. */
+static struct ek_cond enforced_except(const struct out *o, struct ek_cond cond)
+{
+    const struct ek_gates_facts *f = o->facts;
+
+    if (f->n_exempt && cond.status == EK_COND_TRUE)
+        cond.message = ek_arena_printf(o->arena, "%s; objects in %s %s are not gated", cond.message,
+                                       f->n_exempt > 1 ? "namespaces" : "namespace",
+                                       join_names(o, f->exempt, f->n_exempt));
+    return cond;
+}
+
 static struct ek_cond enforced_by_canary(const struct out *o)
 {
     static const struct {
@@ -195,8 +249,11 @@ static struct ek_cond enforced_by_canary(const struct out *o)
     };
     const struct ek_gates_facts *f = o->facts;
 
-    return (struct ek_cond){"Enforced", says[f->canary].status, says[f->canary].reason,
-                            f->canary_message ? f->canary_message : says[f->canary].message};
+    return enforced_by_denial(
+        o,
+        enforced_except(
+            o, (struct ek_cond){"Enforced", says[f->canary].status, says[f->canary].reason,
+                                f->canary_message ? f->canary_message : says[f->canary].message}));
 }
 
 /* The summary: what stands in the way, the most basic first. */
@@ -227,7 +284,7 @@ static struct ek_cond enforced(const struct out *o, const struct ek_cond *all)
     if (!f->registered)
         return (struct ek_cond){"Enforced", EK_COND_FALSE, "NotRegistered",
                                 f->registration_message ? f->registration_message
-                                                        : "the API servers are not told yet"};
+                                                        : "the webhook is not registered yet"};
     return enforced_by_canary(o);
 }
 
@@ -295,6 +352,63 @@ static void put_paths(const struct out *o, yyjson_mut_val *v, const struct ek_ga
     }
 }
 
+/* ---- The census ---- */
+
+static bool is_census_known(const struct ek_gates_facts *f)
+{
+    return f->census && f->census->known && f->census->generation == f->gates->generation;
+}
+
+/* What another replica has found out holds while the gates are the same. */
+static yyjson_val *old_gate(const struct out *o, const char *name)
+{
+    yyjson_val *gate, *generation = yyjson_obj_get(o->old, "observedGeneration");
+    size_t i, n;
+
+    if (yyjson_get_sint(generation) != o->facts->gates->generation)
+        return NULL;
+    yyjson_arr_foreach(yyjson_obj_get(o->old, "gates"), i, n, gate)
+    {
+        if (yyjson_equals_str(yyjson_obj_get(gate, "name"), name))
+            return gate;
+    }
+    return NULL;
+}
+
+static void put_held(const struct out *o, yyjson_mut_val *v, const struct ek_gate *gate)
+{
+    yyjson_val *old = yyjson_obj_get(old_gate(o, gate->name), "storedObjects");
+
+    if (!ek_gate_is_counted(gate))
+        return;
+    if (is_census_known(o->facts))
+        yyjson_mut_obj_add_uint(o->doc, v, "storedObjects",
+                                o->facts->census->result.held[gate - o->facts->gates->gates]);
+    else if (old)
+        yyjson_mut_obj_add_uint(o->doc, v, "storedObjects", yyjson_get_uint(old));
+}
+
+static void put_census(const struct out *o)
+{
+    const struct ek_gates_census_state *census = o->facts->census;
+    yyjson_val *old = yyjson_obj_get(o->old, "census");
+    char text[EK_TIME_SIZE];
+
+    if (!ek_gates_are_counted(o->facts->gates))
+        return;
+    if (!is_census_known(o->facts) && !(census && *census->message)) {
+        if (yyjson_is_obj(old))
+            yyjson_mut_obj_add_val(o->doc, o->status, "census", yyjson_val_mut_copy(o->doc, old));
+        return;
+    }
+    yyjson_mut_val *v = yyjson_mut_obj_add_obj(o->doc, o->status, "census");
+    if (census->known) {
+        yyjson_mut_obj_add_strcpy(o->doc, v, "observedTime", ek_time_format(census->at_ms, text));
+        yyjson_mut_obj_add_uint(o->doc, v, "objects", census->result.objects);
+    }
+    put_text(o, v, "message", census->message);
+}
+
 static void put_gate(const struct out *o, yyjson_mut_val *array, const struct ek_gate *gate)
 {
     yyjson_mut_val *v = yyjson_mut_arr_add_obj(o->doc, array);
@@ -308,6 +422,7 @@ static void put_gate(const struct out *o, yyjson_mut_val *array, const struct ek
     if (is_refused(o->facts, gate))
         yyjson_mut_obj_add_bool(o->doc, v, "refused", true);
     put_paths(o, v, gate);
+    put_held(o, v, gate);
     if (o->facts->n_counts) {
         yyjson_mut_obj_add_uint(o->doc, v, "suppressed", count.suppressed);
         yyjson_mut_obj_add_uint(o->doc, v, "deprecatedUses", count.deprecated_uses);
@@ -338,6 +453,8 @@ static void put_finding(const struct out *o, yyjson_mut_val *array,
     put_text(o, v, "version", finding->version);
     if (finding->refused)
         yyjson_mut_obj_add_bool(o->doc, v, "refused", true);
+    if (finding->guarded)
+        yyjson_mut_obj_add_bool(o->doc, v, "updatesDenied", true);
     put_text(o, v, "message", finding->message);
 }
 
@@ -404,7 +521,7 @@ static void put_summary(const struct out *o)
 yyjson_mut_val *ek_gates_status(const struct ek_gates_facts *facts, yyjson_val *old_status,
                                 int64_t now_ms, struct ek_arena *arena, yyjson_mut_doc *doc)
 {
-    const struct out o = {facts, arena, doc, yyjson_mut_obj(doc), yyjson_mut_obj(doc)};
+    const struct out o = {facts, old_status, arena, doc, yyjson_mut_obj(doc), yyjson_mut_obj(doc)};
 
     if (!o.status || !o.omitted)
         return NULL;
@@ -414,7 +531,9 @@ yyjson_mut_val *ek_gates_status(const struct ek_gates_facts *facts, yyjson_val *
     put_conditions(&o, old_status, now_ms);
     put_crd(&o);
     put_gates(&o);
+    put_census(&o);
     put_findings(&o);
+    put_texts(&o, o.status, "exemptNamespaces", facts->exempt, facts->n_exempt, facts->n_exempt);
     put_texts(&o, o.status, "problems", facts->gates->problems, facts->gates->n_problems,
               PROBLEMS_MAX);
     put_notes(&o);

@@ -5,18 +5,19 @@
  *
  *   Accepted       the definition is valid (V1-V12)
  *   CRDFound       the CRD exists and is established
- *   PathsResolved  every path is a field of the storage version
+ *   PathsResolved  every path is a field of the storage version, and no served version that lacks
+ *                  a path of a closed gate can erase it
  *   Enforced       every gate that has something to do does it: registered, none refused, and a
  *                  canary has shown that the API servers call us
  *
  * each with observedGeneration. Built whole each time; nothing moves with the clock alone. Pure:
  * facts in, a value out. Fields are described in deploy/crd/evenkeel.dev_customfeaturegates.yaml; a
- * test walks one against the other. Source: fieldgates sheet, sections 10 and 12.
+ * test walks one against the other. Source: README.md beside this file.
  */
 #ifndef RECONCILERS_FIELDGATES_STATUS_H
 #define RECONCILERS_FIELDGATES_STATUS_H
 
-#include "reconcilers/fieldgates/resolve.h"
+#include "reconcilers/fieldgates/census.h"
 
 #define EK_GATES_STATUS_FINDINGS_MAX 64
 
@@ -43,6 +44,9 @@ struct ek_gates_facts {
     const char *canary_message; /* NULL for none */
     const struct ek_gate_count *counts;
     size_t n_counts;
+    const struct ek_gates_census_state *census; /* NULL: none here; the old status stays */
+    const char *const *exempt;                  /* namespaces whose objects are not gated */
+    size_t n_exempt;
     const char *import_message; /* the annotation differs or cannot be read; NULL otherwise */
 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "reconcilers/mutation/objects.h"
 
 #define ERROR_TEXT_MAX ((size_t)16 << 10) /* of one expression; carets under long lines are cut */
@@ -25,18 +25,24 @@ static const struct {
     {EK_SLOT_OBJECTS, "objects", EK_OBJECTS_TYPE},
 };
 
+const char *ek_policy_slot_name(enum ek_policy_slot slot)
+{
+    return declarations[slot].name; /* in the order of the slots */
+}
+
 /* What a place has besides what all have. */
 struct place {
     enum ek_cel_env_set set;
-    bool variables, params, objects;
+    bool variables, params, objects, no_authorizer;
 };
 
 static bool has_slot(const struct place *place, enum ek_policy_slot slot)
 {
-    return slot == EK_SLOT_VARIABLES ? place->variables
-           : slot == EK_SLOT_PARAMS  ? place->params
-           : slot == EK_SLOT_OBJECTS ? place->objects
-                                     : true;
+    return slot == EK_SLOT_VARIABLES                                        ? place->variables
+           : slot == EK_SLOT_PARAMS                                         ? place->params
+           : slot == EK_SLOT_OBJECTS                                        ? place->objects
+           : slot == EK_SLOT_AUTHORIZER || slot == EK_SLOT_REQUEST_RESOURCE ? !place->no_authorizer
+                                                                            : true;
 }
 
 /* Declares what that place has. Slots are handed out in order, so a place without variables or
@@ -73,9 +79,9 @@ static struct ek_cel_env *make(const struct place *place, int compat_minor, stru
 int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, bool extended,
                         int compat_minor, struct ek_err *err)
 {
-    const struct place condition = {EK_CEL_ENV_KUBERNETES, false, has_params, false};
-    const struct place variable = {EK_CEL_ENV_KUBERNETES, true, has_params, extended};
-    const struct place mutation = {EK_CEL_ENV_MUTATION, true, has_params, extended};
+    const struct place condition = {EK_CEL_ENV_KUBERNETES, false, has_params, false, false};
+    const struct place variable = {EK_CEL_ENV_KUBERNETES, true, has_params, extended, false};
+    const struct place mutation = {EK_CEL_ENV_MUTATION, true, has_params, extended, false};
 
     *envs = (struct ek_policy_envs){0};
     envs->condition = make(&condition, compat_minor, err);
@@ -87,11 +93,32 @@ int ek_policy_envs_init(struct ek_policy_envs *envs, bool has_params, bool exten
     return err->code ? err->code : EK_E_NOMEM;
 }
 
+int ek_policy_envs_init_validating(struct ek_policy_envs *envs, bool has_params, int compat_minor,
+                                   struct ek_err *err)
+{
+    const struct place condition = {EK_CEL_ENV_KUBERNETES, false, has_params, false, false};
+    const struct place variable = {EK_CEL_ENV_KUBERNETES, true, has_params, false, false};
+    const struct place message = {EK_CEL_ENV_KUBERNETES, true, has_params, false, true};
+    const struct place plain = {EK_CEL_ENV_KUBERNETES, false, has_params, false, true};
+
+    *envs = (struct ek_policy_envs){0};
+    envs->condition = make(&condition, compat_minor, err);
+    envs->variable = envs->condition ? make(&variable, compat_minor, err) : NULL;
+    envs->message = envs->variable ? make(&message, compat_minor, err) : NULL;
+    envs->plain_message = envs->message ? make(&plain, compat_minor, err) : NULL;
+    if (envs->plain_message)
+        return 0;
+    ek_policy_envs_done(envs);
+    return err->code ? err->code : EK_E_NOMEM;
+}
+
 void ek_policy_envs_done(struct ek_policy_envs *envs)
 {
     ek_cel_env_unref(envs->condition);
     ek_cel_env_unref(envs->variable);
     ek_cel_env_unref(envs->mutation);
+    ek_cel_env_unref(envs->message);
+    ek_cel_env_unref(envs->plain_message);
     *envs = (struct ek_policy_envs){0};
 }
 
@@ -113,7 +140,20 @@ int ek_policy_envs_add(struct ek_policy_envs *envs, const char *name, const char
 {
     int rc = add_field(&envs->variable, name, type, err);
 
-    return rc ? rc : add_field(&envs->mutation, name, type, err);
+    if (!rc && envs->mutation)
+        rc = add_field(&envs->mutation, name, type, err);
+    return rc || !envs->message ? rc : add_field(&envs->message, name, type, err);
+}
+
+/* Whether a type is what is required: one type, or one of several. */
+static bool is_wanted(const char *want, const char *type)
+{
+    size_t len = strlen(type);
+
+    for (const char *p = want; *p; p += strcspn(p, " "), p += *p == ' ')
+        if (strcspn(p, " ") == len && !memcmp(p, type, len))
+            return true;
+    return !strcmp(want, type);
 }
 
 enum ek_compile_error ek_policy_compile(struct ek_cel_env *env, const char *text, const char *want,
@@ -142,9 +182,12 @@ enum ek_compile_error ek_policy_compile(struct ek_cel_env *env, const char *text
         *ret_error = ek_arena_strdup(arena, ek_buf_str(&out));
         return EK_COMPILE_INVALID;
     }
-    if (want && strcmp(ek_cel_program_type(program), want) != 0) {
-        *ret_error = ek_arena_printf(arena, "must evaluate to %s but got %s", want,
-                                     ek_cel_program_type(program));
+    if (want && !is_wanted(want, ek_cel_program_type(program))) {
+        const char *type = ek_cel_program_type(program);
+        *ret_error =
+            strchr(want, ' ')
+                ? ek_arena_printf(arena, "must evaluate to one of [%s] but got %s", want, type)
+                : ek_arena_printf(arena, "must evaluate to %s but got %s", want, type);
         ek_cel_program_unref(program);
         return EK_COMPILE_INVALID;
     }

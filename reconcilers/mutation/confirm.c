@@ -31,7 +31,7 @@ static bool has_confirm(const struct ek_policy_set *set)
     return false;
 }
 
-/* The bound policies for which keep says so, in an array of the arena. */
+/* The bound policies for which keep is true, in an array of the arena. */
 static int select_bound(const struct call *call, const struct ek_policy_set *from,
                         bool (*keep)(const struct ek_bound *bound, void *arg), void *arg,
                         struct ek_policy_set *ret_set)
@@ -59,8 +59,8 @@ static bool is_other(const struct ek_bound *bound, void *arg)
     return bound->policy != arg || !bound->confirm;
 }
 
-/* Whether a policy, run alone, changes object; *ret_result (owned, may be NULL) is what it makes of
- * it. One that denies is at rest: its denial is the whole run's to tell. */
+/* Whether a policy, run alone, changes object; *ret_result (owned, may be NULL) is the
+ * result. A policy that denies is at rest: the whole run reports the denial. */
 static int changes(const struct call *call, const struct ek_policy_set *alone, yyjson_val *object,
                    bool *ret_changes, bool *ret_pending, yyjson_doc **ret_result)
 {
@@ -95,7 +95,7 @@ static int is_restless(const struct call *call, const struct ek_policy *policy, 
 }
 
 /* The first policy to confirm that is restless; NULL when all rest. *ret_pending as in the engine.
- * Each is asked alone: what others change says nothing about it. */
+ * Each policy is run alone: changes of others prove nothing about it. */
 static int find_restless(const struct call *call, const struct ek_policy **ret_policy,
                          bool *ret_pending)
 {
@@ -127,6 +127,7 @@ static const struct ek_step *denied_steps(const struct call *call, const struct 
         steps[i] = outcome->steps[i];
         if (steps[i].bound->policy == policy && steps[i].result == EK_STEP_APPLIED) {
             steps[i].result = EK_STEP_DENIED;
+            steps[i].error = EK_STEP_RESTLESS;
             steps[i].message = message;
         }
     }
@@ -142,8 +143,8 @@ static void deny(const struct call *call, const struct ek_policy *policy,
     causes[0] = ek_arena_printf(
         call->arena,
         "policy '%s' denied request: it changes objects each time that it runs, and some API "
-        "servers of this cluster run it while others do not, so that whether it has run cannot be "
-        "told; make it change nothing on its own result (a match condition does), or use a policy "
+        "servers of this cluster run it while others do not, so that whether it has run is not "
+        "known; make it change nothing on its own result (a match condition does), or use a policy "
         "of evenkeel.dev",
         policy->name);
     ret->allowed = false;

@@ -2,14 +2,14 @@
 /*
  * Running policies that an API server may already have run on the object at hand.
  *
- * On a control plane where some servers run the plug-in and some do not, a review does not tell
- * which kind of server it comes from. A policy that is bound with confirm set is then applied only
- * when that cannot be wrong:
+ * On a control plane where some servers run the plug-in and some do not, a review does not show
+ * which kind of server sent it. A policy that is bound with confirm set is then applied only when
+ * that cannot be wrong:
  *
- *   it changes nothing              the object stands as the policy wants it, whoever did that
+ *   it changes nothing              the object is as the policy requires, by any writer
  *   it changes the object, and      the policy rests on its own result, so a server would have
  *   not once more when run again    brought the object to rest: none has run it; it is applied
- *   it changes it again             nobody can tell whether it has run: the request is denied, or,
+ *   it changes it again             it is unknown whether it has run: the request is denied, or,
  *                                   where the policy says failurePolicy: Ignore, goes without it
  *
  * The rest is the engine's. Why this is sound, and for which policies it is not: README.md, "Who

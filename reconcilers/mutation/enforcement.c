@@ -33,7 +33,7 @@ enum ek_plugin ek_plugin_of(const struct ek_probe *probe)
         return EK_PLUGIN_UNKNOWN;
     if (probe->gates)
         gate = bsearch(GATE, probe->gates, probe->n_gates, sizeof *probe->gates, compare_gate);
-    /* A server that tells its gates and not this one is older than the gate. */
+    /* A server that reports its gates without this one is older than the gate. */
     if (probe->n_gates && !(gate && gate->enabled))
         return EK_PLUGIN_ABSENT;
     if (!probe->discovery)

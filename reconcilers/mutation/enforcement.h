@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who enforces a policy: the API servers' own plug-in, we, or both in turns.
+ * The enforcer of a policy: the API servers' own plug-in, Evenkeel, or both in turns.
  *
  * Each API server either runs the plug-in MutatingAdmissionPolicy or does not; what the prober has
  * read of them (feature gates, discovery) is counted into a census, and the census decides for each
- * policy of admissionregistration.k8s.io. Policies of evenkeel.dev are known to nobody but us. The
- * rule, why it is sound, and what it cannot do: README.md, "Who enforces". Pure.
+ * policy of admissionregistration.k8s.io. Evenkeel alone knows policies of evenkeel.dev. The
+ * rule, its reasons and its limits: README.md, "Who enforces". Pure.
  */
 #ifndef RECONCILERS_MUTATION_ENFORCEMENT_H
 #define RECONCILERS_MUTATION_ENFORCEMENT_H
 
-#include "informers/probe.h"
+#include "informers/probe/probe.h"
 #include "reconcilers/mutation/policy.h"
 #include "reconcilers/mutation/status.h"
 
@@ -22,10 +22,10 @@ enum ek_plugin {
 };
 
 /*
- * Judges a probe (NULL: never asked). The gate MutatingAdmissionPolicy decides, and the resource
+ * Judges a probe (NULL: never probed). The gate MutatingAdmissionPolicy decides, and the resource
  * has to be served for the plug-in to know any policy. Without a sight of the gates, serving
  * version v1 means that it runs (the gate is on by default since then), and serving none of the
- * versions that it does not. Source: mutation sheet, section 1.
+ * versions that it does not. Source: KEP-3962.
  */
 enum ek_plugin ek_plugin_of(const struct ek_probe *probe);
 
@@ -37,7 +37,7 @@ struct ek_plugin_census {
 
 void ek_plugin_census_add(struct ek_plugin_census *census, enum ek_plugin plugin);
 
-/* The newest version of mutatingadmissionpolicies that a probe tells of: "v1", "v1beta1",
+/* The newest version of mutatingadmissionpolicies that a probe has found: "v1", "v1beta1",
  * "v1alpha1"; NULL for none. Constant. */
 const char *ek_plugin_version(const struct ek_probe *probe);
 

@@ -13,6 +13,9 @@
 /* The API server runs the chain of mutators at most twice. */
 #define IN_TREE_PASSES 2
 
+/* The work that an invocation counts, besides its evaluations and changes. */
+#define INVOCATION_STEPS 16
+
 /* ---- Invocations ---- */
 
 /* What one pass over all invocations needs and leaves. */
@@ -20,13 +23,13 @@ struct pass {
     unsigned number;
     struct ek_views views;
     const struct ek_invocation *earlier; /* of the pass before: who may run again */
-    size_t n_earlier;
-    struct ek_fixpoint fixpoint; /* of those that are Extended */
-    size_t n_extended;           /* invocations */
-    unsigned limit;              /* on passes */
-    bool in_tree;                /* those that are InTree have a turn */
-    bool track;                  /* changes are noted */
-    bool ran, changed;           /* something did, in this pass */
+    size_t n_earlier, next_earlier;      /* next: behind the one found last */
+    struct ek_fixpoint fixpoint;         /* of those that are Extended */
+    size_t n_extended;                   /* invocations */
+    unsigned limit;                      /* on passes */
+    bool in_tree;                        /* those that are InTree have a turn */
+    bool track;                          /* changes are noted */
+    bool ran, changed;                   /* something did, in this pass */
 };
 
 static bool is_extended(const struct ek_invocation *invocation)
@@ -34,14 +37,18 @@ static bool is_extended(const struct ek_invocation *invocation)
     return invocation->bound->policy->behaviour == EK_POLICY_EXTENDED;
 }
 
-static bool may_run(const struct pass *pass, const struct ek_invocation *invocation)
+/* Invocations come in the order of the pass before, but for those that came or went. */
+static bool may_run(struct ek_run *run, struct pass *pass, const struct ek_invocation *invocation)
 {
     if (pass->number == 1 || is_extended(invocation))
         return true;
-    for (size_t i = 0; i < pass->n_earlier; i++) {
-        const struct ek_invocation *e = &pass->earlier[i];
-        if (e->bound == invocation->bound && !strcmp(e->key, invocation->key))
+    for (size_t i = 0; i < pass->n_earlier && ek_work_do(run->options->work, 1); i++) {
+        size_t at = (pass->next_earlier + i) % pass->n_earlier;
+        const struct ek_invocation *e = &pass->earlier[at];
+        if (e->bound == invocation->bound && !strcmp(e->key, invocation->key)) {
+            pass->next_earlier = at + 1;
             return e->reinvocable;
+        }
     }
     return false;
 }
@@ -56,6 +63,14 @@ static void fail(struct ek_run *run, const struct ek_invocation *invocation, str
     ek_run_deny(run, bound, false, "Invalid", message);
 }
 
+/* Whether the run ends here; that its time is over counts whatever else there is. */
+static bool is_over(struct ek_run *run)
+{
+    if (ek_work_is_over(run->options->work))
+        run->error = EK_E_CANCELED;
+    return run->error || run->pending || run->status.code;
+}
+
 /* The object as it is now; want of memory ends the run. */
 static yyjson_val *read_object(struct ek_run *run, struct ek_working *working)
 {
@@ -66,7 +81,7 @@ static yyjson_val *read_object(struct ek_run *run, struct ek_working *working)
     return object;
 }
 
-/* One mutation, with what it changes: its document before is kept until that is known. */
+/* One mutation, with its changes: the document before is kept until they are known. */
 static void mutate_one(struct ek_run *run, struct ek_invocation *invocation, size_t i,
                        struct ek_working *working, struct ek_mutation_result *result,
                        struct ek_change_part *part)
@@ -80,12 +95,13 @@ static void mutate_one(struct ek_run *run, struct ek_invocation *invocation, siz
     working->save = save;
     after = read_object(run, working);
     if (before && after && before != after)
-        part->n = ek_changes_of(before, after, run->arena, &part->changes);
+        part->n = ek_changes_of(before, after, run->options->work, run->arena, &part->changes);
     yyjson_doc_free(kept);
 }
 
 /* All mutations, each on the result of the one before; one that fails does not stop the next
- * (mutation sheet, section 2.2, 5). parts: NULL, or one per mutation. */
+ * (apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go: dispatchOne). parts: NULL, or one
+ * per mutation. */
 static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
                        struct ek_working *working, struct ek_step *step,
                        struct ek_change_part *parts)
@@ -99,7 +115,7 @@ static void mutate_all(struct ek_run *run, struct ek_invocation *invocation,
             mutate_one(run, invocation, i, working, &result, &parts[i]);
         else
             ek_mutate(run, invocation, i, working, &result);
-        if (run->error || run->pending || run->status.code)
+        if (is_over(run))
             return;
         step->cost += result.cost;
         if (result.error) {
@@ -125,7 +141,8 @@ static void mutate_and_track(struct ek_run *run, struct ek_invocation *invocatio
     working->save = NULL;
     after = read_object(run, working);
     if (before && after && before != after)
-        step->n_changes = ek_changes_of(before, after, run->arena, &step->changes);
+        step->n_changes =
+            ek_changes_of(before, after, run->options->work, run->arena, &step->changes);
     if (parts && step->n_changes)
         step->changes = ek_changes_attribute(step->changes, step->n_changes, parts, n, run->arena);
     yyjson_doc_free(kept);
@@ -155,7 +172,7 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
     struct ek_step *step = ek_run_step(run, invocation->bound, invocation->key, pass->number);
     const struct ek_engine_options *options = run->options;
 
-    if (!step)
+    if (!step || !ek_work_do(options->work, INVOCATION_STEPS))
         return;
     int64_t start = options->now_ns ? options->now_ns(options->now_arg) : 0;
     struct ek_working *working = ek_views_working(&pass->views, invocation, false);
@@ -165,7 +182,7 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
         return;
     if (conditions == EK_CONDITIONS_FAILED)
         fail(run, invocation, step, step->message);
-    else if (conditions == EK_CONDITIONS_FALSE || !may_run(pass, invocation))
+    else if (conditions == EK_CONDITIONS_FALSE || !may_run(run, pass, invocation))
         step->result = EK_STEP_SKIPPED;
     else if (!invocation->bound->apply)
         observe(run, invocation, working, step);
@@ -173,7 +190,7 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
         mutate_and_track(run, invocation, ek_views_working(&pass->views, invocation, true), step);
     else
         mutate_all(run, invocation, ek_views_working(&pass->views, invocation, true), step, NULL);
-    if (pass->track && !run->error && !run->pending)
+    if (pass->track && !run->error && !run->pending && !ek_work_is_over(options->work))
         ek_fixpoint_note(run, &pass->fixpoint, invocation, step);
     pass->changed = pass->changed || (step->n_changes && invocation->bound->apply);
     if (options->now_ns)
@@ -182,8 +199,8 @@ static void invoke(struct ek_run *run, struct ek_invocation *invocation, struct 
 
 /* ---- Passes ---- */
 
-/* A namespaced object without its Namespace cannot be judged by anybody: that there is none is told
- * as the server does; that it could not be read counts by each policy's failurePolicy. */
+/* No policy can judge a namespaced object without its Namespace: a missing Namespace is the error
+ * of the API server; one that could not be read counts by each policy's failurePolicy. */
 static bool namespace_is_missing(struct ek_run *run, const struct ek_invocation *invocations,
                                  size_t n)
 {
@@ -198,11 +215,6 @@ static bool namespace_is_missing(struct ek_run *run, const struct ek_invocation 
     run->status.http_status = 404;
     snprintf(run->status.reason, sizeof run->status.reason, "NotFound");
     return true;
-}
-
-static bool is_over(const struct ek_run *run)
-{
-    return run->error || run->pending || run->status.code;
 }
 
 /* The request as it is now, for matching by the labels that the object has by then. */
@@ -257,7 +269,7 @@ static void run_pass(struct ek_run *run, struct pass *pass, struct ek_invocation
     finish_pass(run, pass);
 }
 
-/* Tells that policies did not come to rest. */
+/* Reports that policies did not come to rest. */
 static void tell_fights(struct ek_run *run, unsigned first_pass, size_t least,
                         struct ek_mutation_outcome *ret)
 {
@@ -268,9 +280,9 @@ static void tell_fights(struct ek_run *run, unsigned first_pass, size_t least,
 }
 
 /*
- * Whether there is a pass after this one. In tree there are two whatever they do, and what asks for
- * the second is any mutation that ran, even one that changed nothing; that two policies change one
- * path in it is a fight.
+ * Whether there is a pass after this one. In tree there are at most two, and any mutation that ran
+ * requires the second, even one that changed nothing; two policies that change one path in it
+ * fight.
  */
 static bool goes_on(struct ek_run *run, struct pass *pass, struct ek_mutation_outcome *ret)
 {
@@ -327,6 +339,7 @@ static void run_passes(struct ek_run *run, struct ek_working *working,
         if (is_over(run) || run->n_denials)
             return;
         pass.earlier = invocations;
+        pass.next_earlier = 0;
         pass.n_earlier = n;
     } while (goes_on(run, &pass, ret));
 }
@@ -363,7 +376,7 @@ static int answer_patch(struct ek_run *run, struct ek_working *working,
     yyjson_mut_val *patch = NULL;
 
     int rc = doc ? ek_jsondiff(run->request->object, yyjson_mut_doc_get_root(working->tree), doc,
-                               &patch, NULL)
+                               run->options->work, &patch, NULL)
                  : EK_E_NOMEM;
     if (rc || yyjson_mut_arr_size(patch) == 0) {
         yyjson_mut_doc_free(doc);
@@ -406,7 +419,7 @@ int ek_engine_run(const struct ek_policy_set *set, const struct ek_admission_req
     }
     ret->steps = run.steps;
     ret->n_steps = run.n_steps;
-    if (!rc)
+    if (is_over(&run))
         rc = run.error;
     if (!rc && run.pending)
         ret->pending = true;

@@ -2,13 +2,15 @@
 /*
  * The engine: one admission request through all policies.
  *
- *   match    which (policy, binding, param) invocations run       mutation sheet, section 2.1
- *   invoke   conditions, then mutations in order on one tree      section 2.2
- *   again    reinvocation (InTree) or to a fixpoint (Extended)    section 2.3; KEP-3962
- *   answer   a minimal JSON Patch, or a denial                    section 2.4
+ *   match    which (policy, binding, param) invocations run       generic/policy_dispatcher.go
+ *   invoke   conditions, then mutations in order on one tree      mutating/dispatcher.go
+ *   again    reinvocation (InTree) or to a fixpoint (Extended)    mutating/reinvocationcontext.go
+ *   answer   a minimal JSON Patch, or a denial                    mutating/dispatcher.go
  *
- * It is pure: the cluster is asked through struct ek_mutation_world, time is an argument, all
- * memory is the arena's. Some facts can only be had by asking the API server; the engine then ends
+ * Source: Kubernetes 1.36, the files above in apiserver/pkg/admission/plugin/policy; KEP-3962.
+ *
+ * It is pure: struct ek_mutation_world gives access to the cluster, time is an argument, all
+ * memory is the arena's. Some facts need a request to the API server; the engine then ends
  * with pending set, and is run again from the start once the world knows them. It may run on any
  * thread, many at once, over one policy set.
  */
@@ -16,7 +18,8 @@
 #define RECONCILERS_MUTATION_ENGINE_H
 
 #include "api/admission.h"
-#include "api/arena.h"
+#include "api/base/arena.h"
+#include "api/base/work.h"
 #include "api/cel/authorizer.h"
 #include "reconcilers/mutation/policy.h"
 
@@ -44,7 +47,7 @@ enum ek_world_answer {
     EK_WORLD_FAILED,  /* err says why: kind not known, not synced */
 };
 
-/* What the engine asks. Everything returned is borrowed until the run ends. */
+/* The engine's view of the cluster. Everything returned is borrowed until the run ends. */
 struct ek_mutation_world {
     enum ek_world_answer (*namespace)(void *arg, const char *name, yyjson_val **ret_object,
                                       struct ek_err *err);
@@ -70,14 +73,14 @@ struct ek_mutation_world {
 
 struct ek_engine_options {
     bool trace;                   /* fill changes of each step: for tools and for fights */
-    int64_t (*now_ns)(void *arg); /* monotonic, for durations; NULL: none are told */
+    int64_t (*now_ns)(void *arg); /* monotonic, for durations; NULL: none are reported */
     void *now_arg;
-    bool (*canceled)(void *arg); /* the client has gone, or its time is up */
-    void *canceled_arg;
+    struct ek_work *work; /* over when the client has gone, or its time is up: EK_E_CANCELED. Counts
+                             all that walks and expressions do. NULL: never */
 };
 
 enum ek_step_result {
-    EK_STEP_UNMATCHED, /* only told with trace */
+    EK_STEP_UNMATCHED, /* reported with trace alone */
     EK_STEP_SKIPPED,   /* a match condition was false */
     EK_STEP_APPLIED,
     EK_STEP_IGNORED, /* failed, and failurePolicy is Ignore */
@@ -90,6 +93,7 @@ enum ek_step_error {
     EK_STEP_COMPILE_ERROR,
     EK_STEP_INVALID_ERROR,
     EK_STEP_OUT_OF_BUDGET,
+    EK_STEP_RESTLESS, /* denied by confirm.h: it changes its own result again */
 };
 
 /* One path that a step changed: JSON pointers and values, NULL for absent. */

@@ -8,6 +8,9 @@
 static const char out_of_budget[] =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
+/* What an evaluation, or the part of one between two looks at the time, is counted as. */
+#define EVALUATION_STEPS 100
+
 static int get_variable(void *arg, const char *name, size_t len, struct ek_cel_val *ret_value,
                         uint64_t *ret_cost);
 
@@ -57,7 +60,7 @@ void ek_scope_init(struct ek_scope *scope, struct ek_run *run,
     *scope = (struct ek_scope){.run = run, .policy = policy};
     scope->variables = (struct ek_cel_host){get_variable, scope};
     vars[EK_SLOT_OBJECT] = json_or_null(object);
-    const struct ek_view *view = invocation->view;
+    const struct ek_kind_view *view = invocation->view;
     vars[EK_SLOT_OLD_OBJECT] =
         json_or_null(view ? yyjson_doc_get_root(view->old_object) : request->old_object);
     vars[EK_SLOT_REQUEST] =
@@ -90,15 +93,22 @@ static struct ek_cel_val fault(struct ek_scope *scope, const char *message)
     return ek_cel_error(f ? f : &no_memory);
 }
 
+/* The engine looks every so many iterations of loops (api/cel/eval/eval.h). */
+static bool is_over(void *work)
+{
+    return !ek_work_do(work, EVALUATION_STEPS);
+}
+
 static bool eval(struct ek_scope *scope, const struct ek_cel_program *program,
                  struct ek_cel_result *ret)
 {
-    const struct ek_engine_options *options = scope->run->options;
+    struct ek_work *work = scope->run->options->work;
 
+    ek_work_do(work, EVALUATION_STEPS);
     return ek_cel_eval(program, scope->vars, scope->run->arena,
                        &(struct ek_cel_limits){.cost = EK_CEL_PER_CALL_LIMIT,
-                                               .canceled = options->canceled,
-                                               .canceled_arg = options->canceled_arg},
+                                               .canceled = work ? is_over : NULL,
+                                               .canceled_arg = work},
                        ret);
 }
 
@@ -134,7 +144,7 @@ static int get_variable(void *arg, const char *name, size_t len, struct ek_cel_v
     struct ek_scope *scope = arg;
     const struct ek_policy *policy = scope->policy;
 
-    *ret_cost = 0; /* billed to the mutation, not to the expression that asks */
+    *ret_cost = 0; /* billed to the mutation, not to the expression that reads */
     /* Of several variables with one name the last counts. */
     for (size_t i = policy->n_variables; scope->memo && i-- > 0;) {
         const struct ek_expression *e = &policy->variables[i];
@@ -180,6 +190,7 @@ void ek_scope_evaluate(struct ek_scope *scope, const struct ek_expression *e, ui
     scope->variable_cost = 0;
     if (!pay(budget, ret->cost)) {
         ret->error = out_of_budget;
+        ret->ends = true;
         ret->kind = EK_STEP_OUT_OF_BUDGET;
     } else if (ok) {
         ret->value = result.value;

@@ -136,7 +136,7 @@ static enum made add_member(struct conversion *c, struct members *m, struct ek_s
 
 static enum made remove_member(struct conversion *c, const struct members *m, struct ek_str name)
 {
-    /* What is set as a whole is what it is set to. */
+    /* An atomic value is replaced as a whole. */
     if (m->replaced || (m->type && m->type->map == EK_MAP_ATOMIC && m->sets))
         return MADE_NONE;
     return take_away(c, m->trail, (struct ek_merge_step){.field = name});
@@ -234,7 +234,7 @@ static bool is_own_object(const struct ek_cel_val *value)
            (value->kind == EK_CEL_MAP && value->form == EK_CEL_NATIVE);
 }
 
-/* An item of a list with keys: what is to go below it is told by the keys that it names. */
+/* An item of a list with keys: the keys that it names select the parts to remove below it. */
 static enum made convert_keyed(struct conversion *c, const struct ek_cel_val *value,
                                const struct ek_schema_type *list, const struct trail *trail,
                                yyjson_mut_val **ret)

@@ -15,13 +15,13 @@
  * keys, only such parts is not added when it is not there. Within something atomic that is set as a
  * whole, what is left out is simply not there.
  *
- * Source: KEP-3962, "Unsetting values", with removals as values (mutation sheet, section 6);
+ * Source: KEP-3962, "Unsetting values", with removals as values;
  * objects.remove is what that text proposes for lists with keys.
  */
 #ifndef RECONCILERS_MUTATION_EXTENDED_H
 #define RECONCILERS_MUTATION_EXTENDED_H
 
-#include "api/arena.h"
+#include "api/base/arena.h"
 #include "api/cel/cel.h"
 #include "api/schema/merge.h"
 

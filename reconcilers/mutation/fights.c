@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "api/base/hash.h"
+#include "api/base/table.h"
+#include "api/members.h"
 #include "api/obj.h"
 #include "api/patch/pointer.h"
 
@@ -32,6 +35,7 @@ yyjson_val *ek_value_keep(yyjson_val *v, struct ek_arena *arena)
 
 struct differences {
     struct ek_arena *arena;
+    struct ek_work *work;
     struct ek_buf path;
     struct ek_change *list;
     size_t n, cap;
@@ -75,82 +79,132 @@ static void differ_at(struct differences *d, yyjson_val *before, yyjson_val *aft
     ek_pointer_pop(&d->path);
 }
 
+static struct ek_str key_text(yyjson_val *key)
+{
+    return (struct ek_str){unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
+}
+
 static void differ_members(struct differences *d, yyjson_val *before, yyjson_val *after)
 {
+    struct ek_members befores, afters;
+    size_t i, n, n_shared = 0;
     yyjson_val *key, *value;
-    size_t i, n;
 
-    yyjson_obj_foreach(before, i, n, key, value)
+    ek_members_init(&befores, before, d->work);
+    ek_members_init(&afters, after, d->work);
+    ek_json_each_member(d->failed ? NULL : before, i, n, key, value)
     {
-        struct ek_str name = {unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
+        struct ek_str name = key_text(key);
+        yyjson_val *other = ek_members_find(&afters, name);
+        n_shared += other != NULL;
         ek_pointer_push(&d->path, name);
-        differ_at(d, value, yyjson_obj_getn(after, name.p, name.len));
+        differ_at(d, value, other);
     }
-    yyjson_obj_foreach(after, i, n, key, value)
+    ek_json_each_member(n_shared == afters.n ? NULL : after, i, n, key, value)
     {
-        struct ek_str name = {unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)};
-        if (yyjson_obj_getn(before, name.p, name.len))
+        struct ek_str name = key_text(key);
+        if (ek_members_find(&befores, name))
             continue;
         ek_pointer_push(&d->path, name);
         differ_at(d, NULL, value);
     }
+    ek_members_done(&befores);
+    ek_members_done(&afters);
 }
 
-static yyjson_val *named(yyjson_val *list, yyjson_val *name)
-{
-    yyjson_val *item;
-    size_t i, n;
+/* ---- Lists of named items ---- */
 
-    yyjson_arr_foreach(list, i, n, item)
+/* The items of a list by the texts of their names. */
+struct named {
+    yyjson_val **items; /* owned; NULL when they have no names of their own */
+    size_t n;
+    struct ek_table table;
+};
+
+static size_t find_named(struct differences *d, const struct named *list, yyjson_val *name)
+{
+    struct ek_str text = key_text(name);
+    struct ek_table_cursor at = ek_table_at(ek_hash(text.p, text.len));
+    size_t i;
+
+    while (ek_table_next(&list->table, &at, &i) && ek_work_octets(d->work, text.len))
+        if (ek_str_eq(key_text(yyjson_obj_get(list->items[i], "name")), text))
+            return i;
+    return SIZE_MAX;
+}
+
+static void named_done(struct named *list)
+{
+    ek_free(list->items);
+    ek_table_done(&list->table);
+    list->items = NULL;
+}
+
+/* Adds an item; false when it has no name, or another's. */
+static bool add_named(struct differences *d, struct named *list, yyjson_val *item)
+{
+    yyjson_val *name = yyjson_obj_get(item, "name");
+
+    ek_work_do(d->work, 1 + yyjson_obj_size(item) / 8);
+    if (!yyjson_is_str(name) || find_named(d, list, name) != SIZE_MAX)
+        return false;
+    list->items[list->n] = item;
+    struct ek_str text = key_text(name);
+    d->failed = d->failed || ek_table_add(&list->table, ek_hash(text.p, text.len), list->n);
+    list->n++;
+    return !d->failed;
+}
+
+/* Lists the items; false when not all have names of their own. */
+static bool list_named(struct differences *d, yyjson_val *list, struct named *ret)
+{
+    size_t i, n, size = yyjson_arr_size(list);
+    yyjson_val *item;
+
+    *ret = (struct named){
+        .items = ek_alloc((size + 1) * sizeof *ret->items)}; // NOLINT(*-sizeof-expression)
+    d->failed = d->failed || !ret->items || ek_table_init(&ret->table, size);
+    bool named = !d->failed;
+    yyjson_arr_foreach(named ? list : NULL, i, n, item)
     {
-        if (ek_json_equal(yyjson_obj_get(item, "name"), name))
-            return item;
+        if (!(named = add_named(d, ret, item)))
+            break;
     }
-    return NULL;
+    if (!named)
+        named_done(ret);
+    return named;
 }
 
-#define NAMED_MAX 256 /* longer lists are not aligned */
-
-static bool has_names(yyjson_val *list)
+static void differ_named(struct differences *d, const struct named *before,
+                         const struct named *after, yyjson_val *whole_before,
+                         yyjson_val *whole_after)
 {
-    yyjson_val *item;
-    size_t i, n;
+    size_t n_before = d->n, at;
+    bool moved = false;
 
-    yyjson_arr_foreach(list, i, n, item)
-    {
-        yyjson_val *name = yyjson_obj_get(item, "name");
-        if (!yyjson_is_str(name) || named(list, name) != item)
-            return false;
-    }
-    return yyjson_arr_size(list) <= NAMED_MAX;
-}
-
-static void differ_named(struct differences *d, yyjson_val *before, yyjson_val *after)
-{
-    yyjson_val *item;
-    size_t i, n, n_before = d->n;
-
-    yyjson_arr_foreach(after, i, n, item)
-    {
+    for (size_t i = 0; i < after->n && !d->failed; i++) {
+        at = find_named(d, before, yyjson_obj_get(after->items[i], "name"));
+        moved = moved || at != i;
         ek_pointer_push_index(&d->path, i);
-        differ_at(d, named(before, yyjson_obj_get(item, "name")), item);
+        differ_at(d, at == SIZE_MAX ? NULL : before->items[at], after->items[i]);
     }
-    yyjson_arr_foreach(before, i, n, item)
-    {
-        if (named(after, yyjson_obj_get(item, "name")))
+    for (size_t i = 0; i < before->n && !d->failed; i++) {
+        if (find_named(d, after, yyjson_obj_get(before->items[i], "name")) != SIZE_MAX)
             continue;
         ek_pointer_push_index(&d->path, i);
-        differ_at(d, item, NULL);
+        differ_at(d, before->items[i], NULL);
     }
-    if (d->n == n_before) /* they only changed places */
-        note(d, before, after);
+    if (moved && d->n == n_before) /* they only changed places */
+        note(d, whole_before, whole_after);
 }
+
+/* ---- Lists ---- */
 
 static void differ_placed(struct differences *d, yyjson_val *before, yyjson_val *after)
 {
     yyjson_val *a = yyjson_arr_get_first(before), *b = yyjson_arr_get_first(after);
 
-    for (size_t i = 0; i < yyjson_arr_size(before); i++) {
+    for (size_t i = 0; i < yyjson_arr_size(before) && !d->failed; i++) {
         ek_pointer_push_index(&d->path, i);
         differ_at(d, a, b);
         a = unsafe_yyjson_get_next(a);
@@ -158,27 +212,41 @@ static void differ_placed(struct differences *d, yyjson_val *before, yyjson_val 
     }
 }
 
-static void differ(struct differences *d, yyjson_val *before, yyjson_val *after)
+static void differ_lists(struct differences *d, yyjson_val *before, yyjson_val *after)
 {
-    if (d->failed || ek_json_equal(before, after))
-        return;
-    bool lists = yyjson_is_arr(before) && yyjson_is_arr(after);
-    if (yyjson_is_obj(before) && yyjson_is_obj(after))
-        differ_members(d, before, after);
-    else if (lists && has_names(before) && has_names(after))
-        differ_named(d, before, after);
-    else if (lists && yyjson_arr_size(before) == yyjson_arr_size(after))
+    struct named befores = {0}, afters = {0};
+
+    if (list_named(d, before, &befores) && list_named(d, after, &afters))
+        differ_named(d, &befores, &afters, before, after);
+    else if (yyjson_arr_size(before) == yyjson_arr_size(after))
         differ_placed(d, before, after);
     else
+        note(d, before, after);
+    named_done(&befores);
+    named_done(&afters);
+}
+
+/* Each value is met once: whether two containers are equal is what comes of their parts. */
+static void differ(struct differences *d, yyjson_val *before, yyjson_val *after)
+{
+    if (!ek_work_do(d->work, 1))
+        d->failed = true;
+    if (d->failed)
+        return;
+    if (yyjson_is_obj(before) && yyjson_is_obj(after))
+        differ_members(d, before, after);
+    else if (yyjson_is_arr(before) && yyjson_is_arr(after))
+        differ_lists(d, before, after);
+    else if (!ek_json_equal_within(before, after, d->work))
         note(d, before, after);
 }
 
 static const struct ek_change whole_object = {.path = ""};
 
-size_t ek_changes_of(yyjson_val *before, yyjson_val *after, struct ek_arena *arena,
-                     const struct ek_change **ret)
+size_t ek_changes_of(yyjson_val *before, yyjson_val *after, struct ek_work *work,
+                     struct ek_arena *arena, const struct ek_change **ret)
 {
-    struct differences d = {.arena = arena};
+    struct differences d = {.arena = arena, .work = work};
 
     ek_buf_init(&d.path, (size_t)1 << 20);
     differ(&d, before, after);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each step changed, and which policies undo each other's work. Not for those outside this
- * folder, who find the results in struct ek_mutation_outcome. Pure; everything is in the arena.
+ * What each step changed, and which policies undo each other's work. Private to this folder; other
+ * code reads the results in struct ek_mutation_outcome. Pure; everything is in the arena.
  */
 #ifndef RECONCILERS_MUTATION_FIGHTS_H
 #define RECONCILERS_MUTATION_FIGHTS_H
@@ -15,10 +15,11 @@
 /*
  * Lists in *ret what differs between two objects, by path: members one by one, items of lists whose
  * items have names by these, of others by their place where the lists are equally long, else as one
- * change of the list. Returns how many. Values are copies.
+ * change of the list. Returns how many. Values are copies. When the work (may be NULL) is over the
+ * answer means nothing.
  */
-size_t ek_changes_of(yyjson_val *before, yyjson_val *after, struct ek_arena *arena,
-                     const struct ek_change **ret);
+size_t ek_changes_of(yyjson_val *before, yyjson_val *after, struct ek_work *work,
+                     struct ek_arena *arena, const struct ek_change **ret);
 
 /* What one mutation of a step changed. */
 struct ek_change_part {

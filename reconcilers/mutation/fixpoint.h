@@ -3,7 +3,7 @@
  * When policies that behave Extended run again. Not for those outside this folder.
  *
  * An invocation has come to rest when nothing that it reads or writes has been changed by another
- * since it last ran (scopes.h tells what it reads and writes). One whose conditions were false runs
+ * since it last ran (scopes.h computes its reads and writes). One whose conditions were false runs
  * when they become true. With reinvocationPolicy Never it runs once. So a policy alone never runs
  * twice, and what does not depend on each other does not disturb each other; what does runs until
  * nothing changes.
@@ -11,8 +11,8 @@
  * There are at most n + 1 passes for n invocations, so that each may depend on the one after it,
  * and at most ten. When an object comes up again that an earlier pass has ended with, more passes
  * would not help. In both cases the object stays as it is then: the request is not denied, for two
- * policies that fight over a label must not stop all deployments; what they do is told in their
- * statuses. Who wants a denial asks for safety Exact.
+ * policies that fight over a label must not stop all deployments; their statuses report
+ * the fight. Safety Exact turns it into a denial.
  *
  * Source: KEP-3962, "Reinvocation"; the bound is that of Gatekeeper's mutation system.
  */

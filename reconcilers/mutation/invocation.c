@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/words.h"
 #include "api/obj.h"
 
 void *ek_run_grow(struct ek_run *run, void *array, size_t n, size_t *cap, size_t size)
@@ -23,10 +24,24 @@ void *ek_run_grow(struct ek_run *run, void *array, size_t n, size_t *cap, size_t
     return grown;
 }
 
+/* In the words of the plug-in of the policy's kind. */
+static const char *denial_text(struct ek_run *run, const struct ek_bound *bound, bool whole_policy,
+                               const char *message)
+{
+    const char *name = bound->policy->name;
+    const char *kind = bound->policy->validating ? "ValidatingAdmissionPolicy" : "policy";
+
+    if (!whole_policy)
+        return ek_arena_printf(run->arena, "%s '%s' with binding '%s' denied request: %s", kind,
+                               name, bound->binding->name, message);
+    if (bound->policy->validating)
+        return ek_arena_printf(run->arena, "%s '%s' denied request: %s", kind, name, message);
+    return ek_arena_printf(run->arena, "%s \"%s\" denied request: %s", kind, name, message);
+}
+
 void ek_run_deny(struct ek_run *run, const struct ek_bound *bound, bool whole_policy,
                  const char *reason, const char *message)
 {
-    const char *name = bound->policy->name;
 
     if (bound->policy->ignore_failures || !bound->apply)
         return;
@@ -35,12 +50,8 @@ void ek_run_deny(struct ek_run *run, const struct ek_bound *bound, bool whole_po
     if (!denials)
         return;
     run->denials = denials;
-    denials[run->n_denials++] = (struct ek_denial){
-        whole_policy
-            ? ek_arena_printf(run->arena, "policy \"%s\" denied request: %s", name, message)
-            : ek_arena_printf(run->arena, "policy '%s' with binding '%s' denied request: %s", name,
-                              bound->binding->name, message),
-        reason};
+    denials[run->n_denials++] = (struct ek_denial){denial_text(run, bound, whole_policy, message),
+                                                   bound->policy->validating ? "Invalid" : reason};
 }
 
 struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, const char *param,
@@ -56,15 +67,12 @@ struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, co
     return &steps[run->n_steps++];
 }
 
-static bool is_one_of(const char *s, const char *const *list)
+bool ek_run_is_exempt(const struct ek_admission_request *request)
 {
-    for (; *list; list++)
-        if (!strcmp(s, *list))
-            return true;
-    return false;
+    return !strcmp(request->operation, "DELETE") || ek_run_is_reserved(request);
 }
 
-bool ek_run_is_exempt(const struct ek_admission_request *request)
+bool ek_run_is_reserved(const struct ek_admission_request *request)
 {
     static const char *const reviews[] = {"tokenreviews",
                                           "selfsubjectreviews",
@@ -78,13 +86,11 @@ bool ek_run_is_exempt(const struct ek_admission_request *request)
         "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", NULL};
     const struct ek_gvr *r = &request->resource;
 
-    if (!strcmp(request->operation, "DELETE"))
-        return true;
     if (!strcmp(r->group, "authentication.k8s.io") || !strcmp(r->group, "authorization.k8s.io"))
-        return is_one_of(r->resource, reviews);
+        return ek_is_one_of(r->resource, reviews);
     return (!strcmp(r->group, "admissionregistration.k8s.io") ||
             !strcmp(r->group, "evenkeel.dev")) &&
-           is_one_of(r->resource, policies);
+           ek_is_one_of(r->resource, policies);
 }
 
 void ek_run_find_namespace(struct ek_run *run)
@@ -105,7 +111,7 @@ void ek_run_find_namespace(struct ek_run *run)
         run->namespace_object = NULL;
         run->namespace_failure = err;
         if (!run->namespace_failure.code)
-            ek_err_set(&run->namespace_failure, EK_E_IO, "it is not told why");
+            ek_err_set(&run->namespace_failure, EK_E_IO, "the reason is not known");
         break;
     case EK_WORLD_ABSENT:
         run->namespace_object = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One run of the engine, and the invocations that a request has: (policy, binding, param). Not for
- * those outside this folder. Source: mutation sheet, section 2.1.
+ * those outside this folder. Source: Kubernetes 1.36,
+ * apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go: Dispatch, CollectParams.
  */
 #ifndef RECONCILERS_MUTATION_INVOCATION_H
 #define RECONCILERS_MUTATION_INVOCATION_H
@@ -11,7 +12,7 @@
 #define EK_PARAMS_MAX      10000 /* of one binding */
 #define EK_INVOCATIONS_MAX 100000
 
-struct ek_view; /* views.h */
+struct ek_kind_view; /* views.h */
 
 struct ek_invocation {
     const struct ek_bound *bound;
@@ -19,8 +20,8 @@ struct ek_invocation {
     const char *key;        /* "namespace/name" of the param, "" without */
     struct ek_gvr resource; /* what the object is matched as */
     struct ek_gvk kind;
-    const struct ek_view *view; /* NULL: seen in the version of the request */
-    bool reinvocable;           /* ran in an earlier pass with reinvocationPolicy IfNeeded */
+    const struct ek_kind_view *view; /* NULL: seen in the version of the request */
+    bool reinvocable;                /* ran in an earlier pass with reinvocationPolicy IfNeeded */
 };
 
 /* Why a policy could not be run, or failed. */
@@ -29,7 +30,7 @@ struct ek_denial {
     const char *reason;
 };
 
-/* The schema that was asked for last. */
+/* The schema of the last lookup. */
 struct ek_known_schema {
     struct ek_gvk kind;
     const struct ek_schema *schema; /* NULL: none was */
@@ -46,7 +47,7 @@ struct ek_run {
     yyjson_val *namespace_object;    /* NULL for cluster-scoped objects and Namespaces */
     struct ek_err namespace_failure; /* why it could not be read; code 0: it was, or is absent */
     struct ek_known_schema schema;
-    bool pending; /* the world has to be asked something first */
+    bool pending; /* the world must request a fact first */
     int error;    /* EK_E_* that ends the run */
 
     struct ek_denial *denials;
@@ -57,8 +58,9 @@ struct ek_run {
 };
 
 /*
- * Notes that bound's policy denies the request, unless its failurePolicy is Ignore or it is only
- * observed. whole_policy: the text names no binding. reason is constant.
+ * Notes that bound's policy cannot be run or fails, which denies the request unless its
+ * failurePolicy is Ignore or it is only observed. A validating policy's reason is always Invalid.
+ * whole_policy: the text names no binding. reason is constant.
  */
 void ek_run_deny(struct ek_run *run, const struct ek_bound *bound, bool whole_policy,
                  const char *reason, const char *message);
@@ -67,8 +69,11 @@ void ek_run_deny(struct ek_run *run, const struct ek_bound *bound, bool whole_po
 struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, const char *param,
                             unsigned pass);
 
-/* True for requests that no policy may see: reviews of access and tokens, policies themselves, and
- * deletions. */
+/* True for requests that no policy may see: reviews of access and tokens, and policies themselves.
+ */
+bool ek_run_is_reserved(const struct ek_admission_request *request);
+
+/* The same, or a deletion, which no mutating policy sees. */
 bool ek_run_is_exempt(const struct ek_admission_request *request);
 
 /* Finds the Namespace that the request is in, for selectors and expressions; may set run->pending.

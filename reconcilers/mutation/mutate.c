@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/gotypes/internal_form.h"
+#include "api/gotypes/structural.h"
+#include "api/gotypes/typed.h"
+#include "api/gotypes/undeclared.h"
 #include "api/obj.h"
 #include "api/schema/merge.h"
 #include "reconcilers/mutation/extended.h"
-#include "reconcilers/mutation/internal_form.h"
 #include "reconcilers/mutation/patch_value.h"
-#include "reconcilers/mutation/structural.h"
-#include "reconcilers/mutation/typed.h"
-#include "reconcilers/mutation/undeclared.h"
 #include "reconcilers/mutation/views.h"
 
 /* ---- The object between mutations ---- */
@@ -86,7 +86,8 @@ static void restore_version(struct ek_run *run, yyjson_mut_val *root)
 int ek_working_convert(struct ek_working *working, struct ek_run *run)
 {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(working->tree);
-    int rc = ek_internal_form(&run->request->kind, working->tree, root, working->base);
+    int rc = ek_internal_form(&run->request->kind, working->tree, root, working->base,
+                              run->options->work);
 
     if (!rc && yyjson_mut_is_obj(root) && strchr(run->request->kind.group, '.'))
         restore_version(run, root);
@@ -190,7 +191,8 @@ static void undo(struct step *s)
     yyjson_mut_doc_set_root(working->tree, root);
 }
 
-/* An error of the request, not of the policy (mutation sheet, section 5.4, "result"). */
+/* An error of the request, not of the policy
+ * (apiserver/pkg/admission/plugin/policy/mutating/patch/json_patch.go: Patch). */
 static void fail_request(struct step *s, const char *message)
 {
     struct ek_run *run = s->run;
@@ -251,7 +253,8 @@ static const char *settle_undeclared(struct step *s)
     struct ek_schema *schema = ek_undeclared_schema(&s->invocation->kind, &type, &rc);
 
     if (schema) {
-        struct ek_typed typed = {schema, type, s->working->tree, true, s->run->arena};
+        struct ek_typed typed = {schema, type,          s->working->tree,
+                                 true,   s->run->arena, s->run->options->work};
         rc = ek_typed_settle(&typed, yyjson_mut_doc_get_root(s->working->tree), s->working->base,
                              &error);
         ek_schema_unref(schema);
@@ -272,7 +275,8 @@ static const char *settle_undeclared(struct step *s)
 static const char *settle(struct step *s, bool decoded)
 {
     const struct ek_gvk *kind = &s->invocation->kind;
-    struct ek_typed typed = {s->schema, s->type, s->working->tree, decoded, s->run->arena};
+    struct ek_work *work = s->run->options->work;
+    struct ek_typed typed = {s->schema, s->type, s->working->tree, decoded, s->run->arena, work};
     yyjson_mut_val *root = yyjson_mut_doc_get_root(s->working->tree);
     const char *error = NULL;
     int rc = 0;
@@ -287,8 +291,9 @@ static const char *settle(struct step *s, bool decoded)
     if (is_built_in(s))
         rc = ek_typed_settle(&typed, root, s->working->base, &error);
     else
-        rc = ek_structural_defaults(s->schema, s->type, s->working->tree, root, s->working->base);
-    if (rc == EK_E_NOMEM)
+        rc = ek_structural_defaults(s->schema, s->type, s->working->tree, root, s->working->base,
+                                    work);
+    if (rc == EK_E_NOMEM || rc == EK_E_CANCELED)
         s->run->error = rc;
     if (rc != EK_E_INVAL)
         return NULL;
@@ -303,8 +308,8 @@ static const char *settle(struct step *s, bool decoded)
 
 static const char *apply_error(struct step *s, int rc, const char *what)
 {
-    if (rc == EK_E_NOMEM)
-        s->run->error = EK_E_NOMEM;
+    if (rc == EK_E_NOMEM || rc == EK_E_CANCELED)
+        s->run->error = rc;
     return kept(s, ek_arena_printf(s->run->arena, "error applying patch: %s", what));
 }
 
@@ -335,6 +340,7 @@ static const char *make_patch(struct step *s, const struct ek_cel_val *value,
 static const char *apply_object(struct step *s, const struct ek_cel_val *value)
 {
     struct ek_arena *arena = s->run->arena;
+    struct ek_work *work = s->run->options->work;
     yyjson_mut_doc *tree = s->working->tree;
     yyjson_mut_val *live = yyjson_mut_doc_get_root(tree);
     struct ek_merge_patch patch = {0};
@@ -355,14 +361,15 @@ static const char *apply_object(struct step *s, const struct ek_cel_val *value)
             s->kind_error.message);
     int rc = 0;
     if (s->invocation->view && is_built_in(s))
-        return ek_merge_validate(s->schema, s->type, patch.value, 0, &s->text, NULL)
+        return ek_merge_validate(s->schema, s->type, patch.value, 0, work, &s->text, NULL)
                    ? apply_error(s, EK_E_INVAL, "failed to convert patch object to typed object: ")
                    : ek_view_lost(s->invocation->view, s->run);
     if (!s->working->checked)
-        rc = ek_merge_validate(s->schema, s->type, live, EK_MERGE_DUPLICATES, &s->text, NULL);
+        rc = ek_merge_validate(s->schema, s->type, live, EK_MERGE_DUPLICATES, work, &s->text, NULL);
     if (rc)
         return apply_error(s, rc, "failed to convert original object to typed object: ");
     s->working->checked = true;
+    patch.work = work;
     rc = ek_merge_apply(s->schema, s->type, tree, live, &patch, s->merge_flags, &s->text, NULL);
     return rc ? apply_error(s, rc, "") : settle(s, false);
 }
@@ -385,10 +392,11 @@ static const char *apply_operations(struct step *s, const struct ek_cel_val *val
     }
     if (s->invocation->view && is_built_in(s))
         return ek_view_lost(s->invocation->view, s->run);
-    int rc = ek_jsonpatch_apply(tree, &root, ops, n, EK_JSONPATCH_QUOTED, &s->text, NULL);
+    int rc = ek_jsonpatch_apply(tree, &root, ops, n, EK_JSONPATCH_QUOTED, s->run->options->work,
+                                &s->text, NULL);
     if (rc == EK_E_CONFLICT) /* a test that fails skips the whole mutation, silently */
         return NULL;
-    if (rc == EK_E_NOMEM)
+    if (rc == EK_E_NOMEM || rc == EK_E_CANCELED)
         s->run->error = rc;
     if (rc)
         return kept(s, "JSON Patch: ");
@@ -408,7 +416,7 @@ static const char *evaluate_and_apply(struct step *s, size_t i, struct ek_mutati
     bool own_namespace = !*kind->group && !strcmp(kind->kind, "Namespace");
     ek_scope_init(&scope, s->run, s->invocation, s->before,
                   own_namespace ? NULL : s->run->namespace_object);
-    scope.objects = (struct ek_objects){s->schema, s->type, s->merge_flags};
+    scope.objects = (struct ek_objects){s->schema, s->type, s->merge_flags, s->run->options->work};
     ek_scope_evaluate(&scope, &mutation->expression, &budget, &e);
     ret->cost = e.cost;
     ret->kind = e.kind;
@@ -439,6 +447,8 @@ void ek_mutate(struct ek_run *run, const struct ek_invocation *invocation, size_
     }
     ek_buf_init(&s.text, EK_MERGE_TEXT_MAX);
     ret->error = evaluate_and_apply(&s, i, ret);
+    if (ek_work_is_over(run->options->work))
+        run->error = EK_E_CANCELED;
     ek_buf_done(&s.text);
     if (ret->error && !ret->kind)
         ret->kind = EK_STEP_INVALID_ERROR;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One mutation on one object: evaluate, make the patch, apply it by schema. Not for those outside
- * this folder. Source: mutation sheet, sections 2.2 and 5.
+ * this folder. Source: Kubernetes 1.36,
+ * apiserver/pkg/admission/plugin/policy/mutating/patch/{smd,json_patch}.go: Patch.
  */
 #ifndef RECONCILERS_MUTATION_MUTATE_H
 #define RECONCILERS_MUTATION_MUTATE_H
@@ -10,13 +11,13 @@
 
 /*
  * The object as it is between mutations. Mutations change the tree; expressions read the document,
- * which is made from it when it is asked for. Neither is made before it is needed: until a mutation
+ * which is made from the tree on demand. Neither is made before it is needed: until a mutation
  * has changed something the object is base, as it came.
  */
 struct ek_working {
     yyjson_val *base;     /* what the tree is made from, borrowed; NULL when there is no object */
     yyjson_mut_doc *tree; /* owned; NULL until a mutation runs */
-    yyjson_doc *doc;      /* owned; NULL while it has to be made anew */
+    yyjson_doc *doc;      /* owned; NULL while it has to be made again */
     bool dirty;           /* a mutation has run in this pass, even one that changed nothing */
     bool changed;         /* in any pass: the object is no longer base */
     bool checked;         /* the tree is known to fit its schema, for merging */
@@ -36,8 +37,8 @@ yyjson_val *ek_working_object(struct ek_working *working);
 
 /*
  * Brings the object through the server's internal form, as at the end of every pass
- * (internal_form.h), and into the version of the request. What cannot be converted is put into
- * run->status. 0 or EK_E_NOMEM.
+ * (api/gotypes/internal_form.h), and into the version of the request. What cannot be converted is
+ * put into run->status. 0 or EK_E_NOMEM.
  */
 int ek_working_convert(struct ek_working *working, struct ek_run *run);
 

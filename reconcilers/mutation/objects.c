@@ -93,14 +93,16 @@ static int merge(const struct ek_objects *objects, const struct ek_cel_val *patc
                  yyjson_mut_doc *doc, yyjson_mut_val *live, struct ek_arena *arena,
                  struct ek_buf *text, struct ek_err *err)
 {
-    struct ek_merge_patch made;
+    struct ek_merge_patch made = {0};
     uint32_t type = EK_SCHEMA_NONE;
 
     int rc = find_type(objects, ek_cel_struct_type(patch), &type, err);
     if (!rc)
-        rc = ek_merge_validate(objects->schema, type, live, EK_MERGE_DUPLICATES, text, err);
+        rc = ek_merge_validate(objects->schema, type, live, EK_MERGE_DUPLICATES, objects->work,
+                               text, err);
     if (!rc)
         rc = ek_extended_patch(patch, objects->schema, type, doc, arena, &made, err);
+    made.work = objects->work;
     return rc ? rc
               : ek_merge_apply(objects->schema, type, doc, live, &made, objects->flags, text, err);
 }

@@ -23,8 +23,9 @@
 /* What `objects` knows while a mutation runs. */
 struct ek_objects {
     const struct ek_schema *schema;
-    uint32_t type;  /* of the request's object; EK_SCHEMA_NONE when it has none */
-    unsigned flags; /* EK_MERGE_ATOMIC: atomics may be replaced */
+    uint32_t type;        /* of the request's object; EK_SCHEMA_NONE when it has none */
+    unsigned flags;       /* EK_MERGE_ATOMIC: atomics may be replaced */
+    struct ek_work *work; /* may be NULL */
 };
 
 extern const struct ek_cel_library ek_objects_library;

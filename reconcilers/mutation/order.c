@@ -27,19 +27,3 @@ void ek_order_sort(struct ek_bound *bound, size_t n)
     if (n)
         qsort(bound, n, sizeof *bound, compare);
 }
-
-unsigned ek_order_of(const struct ek_policy_set *set, const struct ek_policy *policy,
-                     unsigned *ret_n)
-{
-    unsigned n = 0, found = 0;
-
-    for (size_t i = 0; i < set->n; i++) {
-        if (i == 0 || set->bound[i].policy != set->bound[i - 1].policy)
-            n++;
-        if (set->bound[i].policy == policy)
-            found = n;
-    }
-    if (ret_n)
-        *ret_n = n;
-    return found;
-}

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/cel/native.h"
+#include "api/cel/values/native.h"
 #include "api/obj.h"
 #include "api/schema/merge.h"
 
@@ -95,7 +95,7 @@ static yyjson_mut_val *checked(struct conversion *c, yyjson_mut_val *made)
     return made ? made : no_memory(c);
 }
 
-/* A value that no schema takes, told as Go prints it. */
+/* A value that no schema takes, as Go prints it. */
 static yyjson_mut_val *foreign(struct conversion *c, const struct ek_cel_val *value)
 {
     EK_AUTO(ek_buf) syntax;
@@ -171,20 +171,7 @@ static yyjson_mut_val *convert_list(struct conversion *c, const struct ek_cel_va
  * field, the server takes the error for the field's value. */
 static yyjson_mut_val *wrong_key(struct conversion *c, const struct ek_cel_val *key)
 {
-    char shown[64];
-
-    if (key->kind == EK_CEL_BOOL)
-        snprintf(shown, sizeof shown, "%%!q(types.Bool=%s)", key->b ? "true" : "false");
-    else if (key->kind == EK_CEL_INT && key->i > 0 && key->i < 0x20)
-        snprintf(shown, sizeof shown, "'\\x%02x'", (unsigned)key->i);
-    else if (key->kind == EK_CEL_INT && key->i >= 0x20 && key->i < 0x7f)
-        snprintf(shown, sizeof shown, "'%c'", (char)key->i);
-    else
-        snprintf(shown, sizeof shown, "%s", "'?'");
-    ek_err_set(c->err, EK_E_INVAL, "map key %s is of type %s, not string", shown,
-               key->kind == EK_CEL_BOOL  ? "types.Bool"
-               : key->kind == EK_CEL_INT ? "types.Int"
-                                         : "types.Uint");
+    ek_cel_native_key_error(key, c->err);
     return NULL;
 }
 

@@ -4,13 +4,14 @@
  * operations of a JSONPatch. Not for those outside this folder.
  *
  * The API server takes some values of CEL and refuses others in ways that come from how its
- * conversions are written; in-tree behaviour has the same outcome (mutation sheet, sections 3.2 and
- * 5.2). Extended behaviour converts everything that JSON has a form for.
+ * conversions are written; in-tree behaviour has the same outcome
+ * (apiserver/pkg/cel/mutation/dynamic/objects.go: ConvertToNative). Extended behaviour converts
+ * everything that JSON has a form for.
  */
 #ifndef RECONCILERS_MUTATION_PATCH_VALUE_H
 #define RECONCILERS_MUTATION_PATCH_VALUE_H
 
-#include "api/arena.h"
+#include "api/base/arena.h"
 #include "api/cel/cel.h"
 #include "api/patch/jsonpatch.h"
 

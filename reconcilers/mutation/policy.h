@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mutating admission policy and its binding, read and compiled.
+ * An admission policy, mutating or validating, and its binding, read and compiled.
  *
- * Both groups' kinds are read: admissionregistration.k8s.io (v1alpha1, v1beta1, v1) and
- * evenkeel.dev/v1alpha1, which has the same shape and the fields of ours that the annotations
- * below stand for on the other. A policy that does not compile is still a policy: it says why, and
- * running it is a configuration error, as in the API server.
+ * Both groups' kinds are read: admissionregistration.k8s.io (v1alpha1, v1beta1, v1) and, of
+ * mutating policies, evenkeel.dev/v1alpha1, which has the same shape and the fields of ours that
+ * the annotations below stand for on the other. A policy that does not compile is still a policy:
+ * it says why, and running it is a configuration error, as in the API server.
  *
  * Both are immutable, refcounted and may be shared between threads: serving threads read them while
- * the control loop makes new ones. Source: mutation sheet, sections 1, 2 and 3.
+ * the control loop makes new ones. Source: KEP-3962; KEP-3488;
+ * admissionregistration.k8s.io/v1.
  */
 #ifndef RECONCILERS_MUTATION_POLICY_H
 #define RECONCILERS_MUTATION_POLICY_H
@@ -17,7 +18,7 @@
 #include "api/obj.h"
 #include "reconcilers/mutation/rules.h"
 
-/* What a policy of the cluster's own kind is told by annotations, since its shape is not ours. */
+/* The annotations of a policy of the cluster's own kind, which has no fields for these settings. */
 #define EK_POLICY_BEHAVIOUR_ANNOTATION   "evenkeel.dev/behaviour"   /* InTree (default), Extended */
 #define EK_POLICY_ENFORCEMENT_ANNOTATION "evenkeel.dev/enforcement" /* Auto, Observe, Enforce */
 #define EK_POLICY_ATOMICS_ANNOTATION     "evenkeel.dev/atomics"     /* Refuse (default), Replace */
@@ -40,8 +41,8 @@ enum ek_mutation_type { EK_MUTATION_APPLY, EK_MUTATION_JSON_PATCH };
 
 /* What must still hold of a mutation when all mutators have run (KEP-3962, "Safety"). */
 enum ek_mutation_safety {
-    EK_SAFETY_NONE,         /* not asked for: the in-tree behaviour */
-    EK_SAFETY_EXACT,        /* what it set is there as it set it */
+    EK_SAFETY_NONE,         /* no check: the in-tree behaviour */
+    EK_SAFETY_EXACT,        /* each value that it set is unchanged */
     EK_SAFETY_OVERWRITABLE, /* others may change it */
     EK_SAFETY_CONDITION,    /* a CEL expression over the final object is true */
 };
@@ -60,6 +61,19 @@ struct ek_mutation {
     enum ek_mutation_safety safety;
     struct ek_expression condition; /* of EK_SAFETY_CONDITION */
     bool replace_atomics;           /* atomics: Replace; Extended only */
+};
+
+/* One of a validating policy's validations. */
+struct ek_policy_validation {
+    struct ek_expression expression;
+    struct ek_expression message_expression; /* text "" for none */
+    const char *message;                     /* without blanks around it; "" for none */
+    const char *reason;                      /* "" for none, which is Invalid */
+};
+
+struct ek_audit_annotation {
+    const char *key;
+    struct ek_expression value; /* of a string, or null */
 };
 
 /* Slots of the variables that expressions of policies are compiled with. */
@@ -81,7 +95,8 @@ struct ek_scopes;
 struct ek_policy {
     const char *name, *uid;
     int64_t generation;
-    bool native; /* of admissionregistration.k8s.io */
+    bool native;     /* of admissionregistration.k8s.io */
+    bool validating; /* a ValidatingAdmissionPolicy: it has no mutations */
     enum ek_policy_behaviour behaviour;
     enum ek_policy_enforcement enforcement;
     bool ignore_failures; /* failurePolicy: Ignore */
@@ -93,6 +108,10 @@ struct ek_policy {
     size_t n_variables, n_conditions;
     const struct ek_mutation *mutations;
     size_t n_mutations;
+    const struct ek_policy_validation *validations;
+    size_t n_validations;
+    const struct ek_audit_annotation *annotations;
+    size_t n_annotations;
     const struct ek_scopes *scopes; /* reconcilers/mutation/scopes.h */
     /* What is wrong with it, in the order of the fields: "spec.failurePolicy: ..."; empty for a
      * policy that an API server would accept. */
@@ -109,6 +128,9 @@ void ek_policy_unref(const struct ek_policy *policy); /* NULL is fine */
 struct ek_binding {
     const char *name, *policy_name;
     bool native;
+    bool validating;            /* a ValidatingAdmissionPolicyBinding */
+    const char *const *actions; /* then its validationActions, as written */
+    size_t n_actions;
     const struct ek_rules *rules; /* everything when it has no matchResources */
     bool has_param_ref;
     const char *param_name, *param_namespace; /* "" where absent */

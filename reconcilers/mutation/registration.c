@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which policies go behind which webhook. */
+#include "reconcilers/mutation/registration.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "api/base64.h"
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
-#include "reconcilers/mutation/registration-internal.h"
 #include "reconcilers/mutation/safety.h"
 
 /* A sort of entries: what failurePolicy, matchPolicy and reinvocationPolicy come to. */
@@ -61,7 +61,9 @@ static bool takes_any_group(const struct ek_rules *rules)
 
 /* Policy and binding must both match, so either bounds the traffic; a binding that narrows a
  * policy for everything is the better bound. */
-const struct ek_rules *ek_registration_rules(const struct ek_bound *bound)
+/* The rules that bound the traffic of a bound policy: its own, or its binding's. NULL when they
+ * cannot be read. */
+static const struct ek_rules *rules_of(const struct ek_bound *bound)
 {
     const struct ek_rules *policy = bound->policy->rules;
     const struct ek_rules *binding = bound->binding->rules;
@@ -74,7 +76,7 @@ const struct ek_rules *ek_registration_rules(const struct ek_bound *bound)
 
 static bool is_registered(enum ek_registration_kind kind, const struct ek_bound *bound)
 {
-    const struct ek_rules *rules = ek_registration_rules(bound);
+    const struct ek_rules *rules = rules_of(bound);
     bool observed = bound->policy->enforcement == EK_POLICY_OBSERVE;
 
     if (!rules || !ek_rules_len(rules))
@@ -87,7 +89,7 @@ static bool is_registered(enum ek_registration_kind kind, const struct ek_bound 
 static const struct sort *sort_of(enum ek_registration_kind kind, const struct ek_bound *bound)
 {
     bool mutating = kind == EK_REGISTRATION_MUTATING;
-    const struct ek_rules *rules = ek_registration_rules(bound);
+    const struct ek_rules *rules = rules_of(bound);
     const char *match = ek_json_str(ek_rules_root(rules), "matchPolicy", NULL);
     bool ignore = bound->policy->ignore_failures || (mutating && !bound->apply);
     bool exact = match && !strcmp(match, "Exact"), reinvoke = mutating && bound->policy->reinvoke;
@@ -183,7 +185,7 @@ static void put(struct ek_registration_entry *entry, const struct ek_bound *boun
 {
     entry->bound = ek_xrealloc(entry->bound, entry->n_bound + 1, sizeof *entry->bound);
     entry->bound[entry->n_bound++] = i;
-    put_rules(entry, ek_registration_rules(&bound[i]));
+    put_rules(entry, rules_of(&bound[i]));
 }
 
 /* All bound policies of one sort, into one entry while their versions agree. */
@@ -196,7 +198,7 @@ static void plan_sort(struct ek_registration *r, const struct ek_bound *bound, s
         if (!is_registered(r->kind, &bound[i]) || sort_of(r->kind, &bound[i]) != sort)
             continue;
         size_t e = first;
-        while (e < r->n_entries && !fits(&r->entries[e], ek_registration_rules(&bound[i])))
+        while (e < r->n_entries && !fits(&r->entries[e], rules_of(&bound[i])))
             e++;
         if (e < r->n_entries)
             put(&r->entries[e], bound, i);
@@ -223,100 +225,4 @@ void ek_registration_done(struct ek_registration *registration)
     }
     ek_free(registration->entries);
     *registration = (struct ek_registration){0};
-}
-
-/* ---- Comparing with what is there ---- */
-
-/* Whether live says all that wanted does; what servers add by default is live's own. */
-static bool covers(yyjson_val *live, yyjson_mut_val *wanted)
-{
-    yyjson_mut_val *key, *value;
-    size_t i, n;
-
-    if (yyjson_mut_is_arr(wanted)) {
-        if (!yyjson_is_arr(live) || yyjson_arr_size(live) != yyjson_mut_arr_size(wanted))
-            return false;
-        yyjson_mut_arr_foreach(wanted, i, n, value)
-        {
-            if (!covers(yyjson_arr_get(live, i), value))
-                return false;
-        }
-        return true;
-    }
-    if (!yyjson_mut_is_obj(wanted)) {
-        if (yyjson_mut_is_str(wanted))
-            return yyjson_equals_str(live, yyjson_mut_get_str(wanted));
-        return yyjson_get_type(live) == yyjson_mut_get_type(wanted) &&
-               (yyjson_is_bool(live) ? yyjson_get_bool(live) == yyjson_mut_get_bool(wanted)
-                                     : yyjson_get_sint(live) == yyjson_mut_get_sint(wanted));
-    }
-    yyjson_mut_obj_foreach(wanted, i, n, key, value)
-    {
-        yyjson_val *member = yyjson_obj_get(live, yyjson_mut_get_str(key));
-        if (!member || !covers(member, value))
-            return false;
-    }
-    return true;
-}
-
-/* A selector or a condition that live has and we no longer want would go on keeping requests away,
- * so members count, too: all but those that servers add. */
-static bool has_only(yyjson_val *live, yyjson_mut_val *wanted)
-{
-    static const char *const ours[] = {"matchConditions", "objectSelector"};
-
-    for (size_t i = 0; i < EK_ARRAY_SIZE(ours); i++) {
-        yyjson_val *member = yyjson_obj_get(live, ours[i]);
-        if (!yyjson_mut_obj_get(wanted, ours[i]) &&
-            (yyjson_obj_size(member) || yyjson_arr_size(member)))
-            return false;
-    }
-    return true;
-}
-
-static bool selectors_are_same(yyjson_val *live, yyjson_mut_val *wanted)
-{
-    static const char *const names[] = {"namespaceSelector", "objectSelector"};
-
-    for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++) {
-        yyjson_val *a = yyjson_obj_get(live, names[i]);
-        yyjson_mut_val *b = yyjson_mut_obj_get(wanted, names[i]);
-        if (b && yyjson_obj_size(a) != yyjson_mut_obj_size(b))
-            return false;
-    }
-    return true;
-}
-
-bool ek_registration_carries(yyjson_val *live, const char *ca_bundle)
-{
-    EK_AUTOFREE char *coded = ek_base64_encode(ca_bundle, strlen(ca_bundle));
-    yyjson_val *hook;
-    size_t i, n;
-
-    yyjson_arr_foreach(yyjson_obj_get(live, "webhooks"), i, n, hook)
-    {
-        const char *has = ek_json_str(hook, "clientConfig", "caBundle", NULL);
-        if (!has || strcmp(has, coded) != 0)
-            return false;
-    }
-    return true;
-}
-
-bool ek_registration_is_current(yyjson_mut_val *content, yyjson_val *live)
-{
-    yyjson_mut_val *webhooks = yyjson_mut_obj_get(content, "webhooks");
-    yyjson_val *there = yyjson_obj_get(live, "webhooks");
-    size_t n = yyjson_mut_arr_size(webhooks);
-
-    if (n == 0)
-        return yyjson_arr_size(there) == 0;
-    if (!live || !covers(live, content))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        yyjson_mut_val *wanted = yyjson_mut_arr_get(webhooks, i);
-        yyjson_val *hook = yyjson_arr_get(there, i);
-        if (!has_only(hook, wanted) || !selectors_are_same(hook, wanted))
-            return false;
-    }
-    return true;
 }

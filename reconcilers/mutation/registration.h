@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What API servers are asked to send us: the webhooks of a MutatingWebhookConfiguration and of a
- * ValidatingWebhookConfiguration, computed from the bound policies, and which policies run behind
- * which webhook.
+ * The requests that API servers send to Evenkeel: the webhooks of a MutatingWebhookConfiguration
+ * and of a ValidatingWebhookConfiguration, computed from the bound policies, and which policies run
+ * behind which webhook.
  *
  * It is no policy engine: what a webhook lets through is matched again, exactly, for each policy.
  * So rules may let through too much, never too little.
@@ -19,17 +19,23 @@
  *                        that each gets the version it is written for
  *
  * Policies that are only to be observed are behind mutating webhooks that ignore failures. Behind
- * validating ones are those with something to check (safety.h), whoever enforces them. Pure.
- * Source: admissionregistration.k8s.io/v1, MutatingWebhook and ValidatingWebhook; mutation sheet,
- * sections 2.1 and 2.3.
+ * validating ones are those with something to check (safety.h), with any enforcer. Pure.
+ * Source: admissionregistration.k8s.io/v1, MutatingWebhook and ValidatingWebhook.
  */
 #ifndef RECONCILERS_MUTATION_REGISTRATION_H
 #define RECONCILERS_MUTATION_REGISTRATION_H
 
 #include "reconcilers/mutation/engine.h"
+#include "reconcilers/webhooks/configuration.h"
 
 /* Name of both configurations. */
 #define EK_REGISTRATION_NAME "evenkeel"
+
+/* Where policies and bindings of evenkeel.dev are checked when they are written (definition.h): by
+ * one more webhook of the validating configuration, which never ignores failures. It concerns the
+ * policies of this group alone, and deletions not at all, so that it keeps nobody from repairing
+ * the cluster; metadata can be changed without it. */
+#define EK_REGISTRATION_DEFINITION_PATH "/policy-definition"
 
 enum ek_registration_kind {
     EK_REGISTRATION_MUTATING,   /* the policies that are run */
@@ -72,35 +78,14 @@ void ek_registration_done(struct ek_registration *registration);
  * last. Serving a set for each at all times lets replicas come and go without refusals. */
 const char *ek_registration_name(enum ek_registration_kind kind, size_t i);
 
-/* Where we are and what stays out. NULL and "" are the same. */
-struct ek_registration_options {
-    const char *url; /* "https://10.0.0.7:9443": called there; "": by the service */
-    const char *service_namespace, *service_name;
-    int service_port;              /* 0: 443 */
-    const char *ca_bundle;         /* PEM */
-    const char *own_namespace;     /* never called for, and its service accounts neither */
-    const char *own_namespace_uid; /* the configuration belongs to the namespace: goes with it */
-    bool with_kube_system;         /* else kube-system and kube-node-lease are left alone */
-    bool without_conditions;       /* leave out match conditions made of the policies' own: for
-                                      servers that do not take them */
-    int timeout_s;                 /* 0: 10 */
-};
-
 /*
- * The configuration as content for server-side apply: {metadata, webhooks}, a value of doc; bound
- * is what was planned. Without entries webhooks is empty: registered is nothing.
+ * The configuration as content for server-side apply (reconcilers/webhooks/configuration.h), a
+ * value of doc; bound is what was planned. Without entries webhooks has at most that of
+ * definitions; empty, it registers nothing. The order of webhooks counts when it is compared.
  */
 yyjson_mut_val *ek_registration_write(const struct ek_registration *registration,
                                       const struct ek_bound *bound,
-                                      const struct ek_registration_options *options,
+                                      const struct ek_webhooks_options *options,
                                       yyjson_mut_doc *doc);
-
-/* True when live, the object in the cluster (NULL: none), already says what content does: nothing
- * is to be written. Without webhooks no object is as good as an empty one. */
-bool ek_registration_is_current(yyjson_mut_val *content, yyjson_val *live);
-
-/* True when all webhooks of live have ca_bundle (PEM), whatever else they say; so it is when there
- * are none. */
-bool ek_registration_carries(yyjson_val *live, const char *ca_bundle);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The webhooks of a registration as the API server wants them. */
+/* The entries of a registration. */
+#include "reconcilers/mutation/registration.h"
+
 #include <string.h>
 
-#include "api/base64.h"
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/words.h"
 #include "api/obj.h"
-#include "reconcilers/mutation/registration-internal.h"
 
 #define TIMEOUT_S 10
-#define PORT      443
 
 /* Of the conditions made of policies' own; the server takes 100,000 for one. */
 #define CONDITION_MAX 20000
@@ -17,14 +17,9 @@ struct writer {
     const struct ek_bound *bound;
     enum ek_registration_kind kind;
     const struct ek_registration_entry *entry;
-    const struct ek_registration_options *options;
+    const struct ek_webhooks_options *options;
     yyjson_mut_doc *doc;
 };
-
-static bool given(const char *s)
-{
-    return s && *s;
-}
 
 /* ---- Rules ---- */
 
@@ -85,7 +80,7 @@ static yyjson_mut_val *copy_rule(const struct writer *w, yyjson_val *rule)
                            copy_operations(w, yyjson_obj_get(rule, "operations")));
     yyjson_mut_obj_add_val(w->doc, copy, "resources",
                            copy_list(w, yyjson_obj_get(rule, "resources")));
-    yyjson_mut_obj_add_strcpy(w->doc, copy, "scope", given(scope) ? scope : "*");
+    yyjson_mut_obj_add_strcpy(w->doc, copy, "scope", ek_is_given(scope) ? scope : "*");
     return copy;
 }
 
@@ -178,40 +173,7 @@ static yyjson_mut_val *copy_selector(const struct writer *w, const char *name)
     return common ? yyjson_val_mut_copy(w->doc, common) : yyjson_mut_obj(w->doc);
 }
 
-/* Namespaces that are left alone: ours, so that we can always be repaired, and those that a
- * control plane lives on. */
-static yyjson_mut_val *write_namespace_selector(const struct writer *w)
-{
-    yyjson_mut_val *selector = copy_selector(w, "namespaceSelector");
-    yyjson_mut_val *expressions = yyjson_mut_obj_get(selector, "matchExpressions");
-    yyjson_mut_val *values = yyjson_mut_arr(w->doc);
-
-    if (given(w->options->own_namespace))
-        yyjson_mut_arr_add_strcpy(w->doc, values, w->options->own_namespace);
-    if (!w->options->with_kube_system) {
-        add_missing(w->doc, values, "kube-system");
-        add_missing(w->doc, values, "kube-node-lease");
-    }
-    if (yyjson_mut_arr_size(values) == 0)
-        return selector;
-    if (!expressions)
-        expressions = yyjson_mut_obj_add_arr(w->doc, selector, "matchExpressions");
-    yyjson_mut_val *expression = yyjson_mut_arr_add_obj(w->doc, expressions);
-    yyjson_mut_obj_add_str(w->doc, expression, "key", "kubernetes.io/metadata.name");
-    yyjson_mut_obj_add_str(w->doc, expression, "operator", "NotIn");
-    yyjson_mut_obj_add_val(w->doc, expression, "values", values);
-    return selector;
-}
-
 /* ---- Match conditions ---- */
-
-static void add_condition(const struct writer *w, yyjson_mut_val *list, const char *name,
-                          const char *expression)
-{
-    yyjson_mut_val *condition = yyjson_mut_arr_add_obj(w->doc, list);
-    yyjson_mut_obj_add_str(w->doc, condition, "name", name);
-    yyjson_mut_obj_add_strcpy(w->doc, condition, "expression", expression);
-}
 
 static bool is_word(char c)
 {
@@ -277,11 +239,11 @@ static void add_own_conditions(const struct writer *w, yyjson_mut_val *list)
             return;
     }
     if (!text.failed && text.len)
-        add_condition(w, list, "policies", ek_buf_str(&text));
+        ek_webhooks_add_condition(w->doc, list, "policies", ek_buf_str(&text));
 }
 
-/* Reviews of access are asked for while a request is judged; and whoever repairs a policy must not
- * depend on it. */
+/* API servers create reviews of access while they judge a request; and a user who repairs a policy
+ * must not depend on the policy. */
 #define KEPT_GROUPS                                                                                \
     "'admissionregistration.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io', "            \
     "'evenkeel.dev'"
@@ -307,14 +269,14 @@ static yyjson_mut_val *write_conditions(const struct writer *w, yyjson_mut_val *
 {
     yyjson_mut_val *list = yyjson_mut_arr(w->doc);
 
-    if (given(w->options->own_namespace)) {
+    if (ek_is_given(w->options->own_namespace)) {
         EK_AUTOFREE char *text = ek_xasprintf(
             "!('system:serviceaccounts:%s' in request.userInfo.groups)", w->options->own_namespace);
-        add_condition(w, list, "not-evenkeel", text);
+        ek_webhooks_add_condition(w->doc, list, "not-evenkeel", text);
     }
     if (may_take_kept_groups(rules))
-        add_condition(w, list, "not-policies-or-reviews",
-                      "!(request.resource.group in [" KEPT_GROUPS "])");
+        ek_webhooks_add_condition(w->doc, list, "not-policies-or-reviews",
+                                  "!(request.resource.group in [" KEPT_GROUPS "])");
     if (!w->options->without_conditions)
         add_own_conditions(w, list);
     return list;
@@ -322,94 +284,71 @@ static yyjson_mut_val *write_conditions(const struct writer *w, yyjson_mut_val *
 
 /* ---- Webhooks ---- */
 
-static yyjson_mut_val *write_client(const struct writer *w)
-{
-    const struct ek_registration_options *o = w->options;
-    const char *path = w->kind == EK_REGISTRATION_MUTATING ? "/mutate" : "/validate";
-    EK_AUTOFREE char *url =
-        ek_xasprintf("%s%s/%s", given(o->url) ? o->url : "", path, w->entry->name);
-    yyjson_mut_val *client = yyjson_mut_obj(w->doc);
-
-    if (given(o->url)) {
-        yyjson_mut_obj_add_strcpy(w->doc, client, "url", url);
-    } else {
-        yyjson_mut_val *service = yyjson_mut_obj_add_obj(w->doc, client, "service");
-        yyjson_mut_obj_add_strcpy(w->doc, service, "name", o->service_name ? o->service_name : "");
-        yyjson_mut_obj_add_strcpy(w->doc, service, "namespace",
-                                  o->service_namespace ? o->service_namespace : "");
-        yyjson_mut_obj_add_strcpy(w->doc, service, "path", url);
-        yyjson_mut_obj_add_int(w->doc, service, "port", o->service_port ? o->service_port : PORT);
-    }
-    if (given(o->ca_bundle)) {
-        EK_AUTOFREE char *coded = ek_base64_encode(o->ca_bundle, strlen(o->ca_bundle));
-        yyjson_mut_obj_add_strcpy(w->doc, client, "caBundle", coded);
-    }
-    return client;
-}
-
-static void write_webhook(const struct writer *w, yyjson_mut_val *list)
+static void write_entry(const struct writer *w, struct ek_webhooks *webhooks)
 {
     const struct ek_registration_entry *e = w->entry;
-    yyjson_mut_doc *doc = w->doc;
     yyjson_mut_val *rules = write_rules(w);
+    bool mutating = w->kind == EK_REGISTRATION_MUTATING;
 
     if (yyjson_mut_arr_size(rules) == 0)
         return;
     EK_AUTOFREE char *name = ek_xasprintf("%s.mutation.evenkeel.dev", e->name);
-    yyjson_mut_val *hook = yyjson_mut_arr_add_obj(doc, list);
-    yyjson_mut_obj_add_strcpy(doc, hook, "name", name);
-    yyjson_mut_val *versions = yyjson_mut_obj_add_arr(doc, hook, "admissionReviewVersions");
-    yyjson_mut_arr_add_str(doc, versions, "v1");
-    yyjson_mut_obj_add_val(doc, hook, "clientConfig", write_client(w));
-    yyjson_mut_obj_add_str(doc, hook, "failurePolicy", e->ignore_failures ? "Ignore" : "Fail");
-    yyjson_mut_val *conditions = write_conditions(w, rules);
-    if (yyjson_mut_arr_size(conditions))
-        yyjson_mut_obj_add_val(doc, hook, "matchConditions", conditions);
-    yyjson_mut_obj_add_str(doc, hook, "matchPolicy", e->exact ? "Exact" : "Equivalent");
-    yyjson_mut_obj_add_val(doc, hook, "namespaceSelector", write_namespace_selector(w));
-    yyjson_mut_obj_add_val(doc, hook, "objectSelector", copy_selector(w, "objectSelector"));
-    if (w->kind == EK_REGISTRATION_MUTATING)
-        yyjson_mut_obj_add_str(doc, hook, "reinvocationPolicy", e->reinvoke ? "IfNeeded" : "Never");
-    yyjson_mut_obj_add_val(doc, hook, "rules", rules);
-    yyjson_mut_obj_add_str(doc, hook, "sideEffects", "None");
-    yyjson_mut_obj_add_int(doc, hook, "timeoutSeconds",
-                           w->options->timeout_s ? w->options->timeout_s : TIMEOUT_S);
+    EK_AUTOFREE char *path = ek_xasprintf("%s/%s", mutating ? "/mutate" : "/validate", e->name);
+    ek_webhooks_add(webhooks,
+                    &(struct ek_webhooks_entry){.name = name,
+                                                .path = path,
+                                                .reinvocation = !mutating     ? NULL
+                                                                : e->reinvoke ? "IfNeeded"
+                                                                              : "Never",
+                                                .ignore_failures = e->ignore_failures,
+                                                .exact = e->exact,
+                                                .timeout_s = TIMEOUT_S,
+                                                .rules = rules,
+                                                .conditions = write_conditions(w, rules),
+                                                .namespaces = copy_selector(w, "namespaceSelector"),
+                                                .objects = copy_selector(w, "objectSelector")});
 }
 
-/* Deleting the namespace, the last step of taking Evenkeel away, takes the webhooks with it. */
-static void write_owner(yyjson_mut_doc *doc, yyjson_mut_val *metadata,
-                        const struct ek_registration_options *options)
+/* Policies and bindings of evenkeel.dev, wherever they come from. */
+static void write_definition(struct ek_webhooks *webhooks)
 {
-    if (!given(options->own_namespace) || !given(options->own_namespace_uid))
-        return;
-    yyjson_mut_val *owner =
-        yyjson_mut_arr_add_obj(doc, yyjson_mut_obj_add_arr(doc, metadata, "ownerReferences"));
-    yyjson_mut_obj_add_str(doc, owner, "apiVersion", "v1");
-    yyjson_mut_obj_add_str(doc, owner, "kind", "Namespace");
-    yyjson_mut_obj_add_strcpy(doc, owner, "name", options->own_namespace);
-    yyjson_mut_obj_add_strcpy(doc, owner, "uid", options->own_namespace_uid);
+    static const struct ek_webhooks_rule rule = {
+        .group = "evenkeel.dev",
+        .version = "v1alpha1",
+        .scope = "Cluster",
+        .update = true,
+        .resources = {"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}};
+    yyjson_mut_val *conditions = yyjson_mut_arr(webhooks->doc);
+
+    ek_webhooks_add_condition(webhooks->doc, conditions, "changed",
+                              "object.?spec != oldObject.?spec || oldObject == null");
+    ek_webhooks_add(webhooks,
+                    &(struct ek_webhooks_entry){.name = "definition.mutation.evenkeel.dev",
+                                                .path = EK_REGISTRATION_DEFINITION_PATH,
+                                                .everywhere = true,
+                                                .timeout_s = TIMEOUT_S,
+                                                .rules = ek_webhooks_rules(webhooks->doc, &rule),
+                                                .conditions = conditions});
 }
 
 yyjson_mut_val *ek_registration_write(const struct ek_registration *registration,
                                       const struct ek_bound *bound,
-                                      const struct ek_registration_options *options,
+                                      const struct ek_webhooks_options *options,
                                       yyjson_mut_doc *doc)
 {
-    yyjson_mut_val *content = yyjson_mut_obj(doc);
-    yyjson_mut_val *metadata = yyjson_mut_obj_add_obj(doc, content, "metadata");
-    yyjson_mut_val *labels = yyjson_mut_obj_add_obj(doc, metadata, "labels");
-    yyjson_mut_val *webhooks = yyjson_mut_obj_add_arr(doc, content, "webhooks");
+    struct ek_webhooks webhooks;
 
-    yyjson_mut_obj_add_str(doc, labels, "app.kubernetes.io/name", "evenkeel");
-    yyjson_mut_obj_add_str(doc, labels, "app.kubernetes.io/managed-by", "evenkeel");
-    write_owner(doc, metadata, options);
+    ek_webhooks_begin(&webhooks, options, doc);
     for (size_t i = 0; i < registration->n_entries; i++) {
         struct writer w = {.bound = bound,
                            .kind = registration->kind,
                            .entry = &registration->entries[i],
                            .options = options,
                            .doc = doc};
-        write_webhook(&w, webhooks);
+        write_entry(&w, &webhooks);
     }
-    return content;
+    if (options->with_definitions && registration->kind == EK_REGISTRATION_VALIDATING)
+        write_definition(&webhooks);
+    ek_webhooks_end(&webhooks);
+    return webhooks.content;
 }

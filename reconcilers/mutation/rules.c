@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 
 struct ek_rules {
@@ -99,8 +99,7 @@ static bool part_fits(const char *pattern, size_t len, const char *name)
     return (len == 1 && *pattern == '*') || (strlen(name) == len && !memcmp(pattern, name, len));
 }
 
-/* "pods", "pods/status", "pods/ *", "* /status": without a slash no subresource is meant. */
-static bool resource_fits(yyjson_val *rule, const struct subject *subject)
+bool ek_rule_names_resource(yyjson_val *rule, const char *resource, const char *subresource)
 {
     yyjson_val *v;
     size_t i, n;
@@ -110,11 +109,9 @@ static bool resource_fits(yyjson_val *rule, const struct subject *subject)
         const char *s = yyjson_get_str(v);
         if (!s)
             continue;
-        const char *slash = strchr(s, '/');
-        size_t len = slash ? (size_t)(slash - s) : strlen(s);
-        const char *sub = slash ? slash + 1 : "";
-        if (part_fits(s, len, subject->resource->resource) &&
-            part_fits(sub, strlen(sub), subject->request->subresource))
+        size_t len = strcspn(s, "/");
+        const char *sub = s[len] ? s + len + 1 : "";
+        if (part_fits(s, len, resource) && part_fits(sub, strlen(sub), subresource))
             return true;
     }
     return false;
@@ -143,7 +140,9 @@ static bool rule_fits(yyjson_val *rule, const struct subject *subject)
            lists(yyjson_obj_get(rule, "operations"), subject->request->operation) &&
            lists(yyjson_obj_get(rule, "apiGroups"), subject->resource->group) &&
            lists(yyjson_obj_get(rule, "apiVersions"), subject->resource->version) &&
-           resource_fits(rule, subject) && name_fits(rule, subject->request);
+           ek_rule_names_resource(rule, subject->resource->resource,
+                                  subject->request->subresource) &&
+           name_fits(rule, subject->request);
 }
 
 /* Looks for an equivalent resource that one rule covers. */

@@ -2,8 +2,9 @@
 /*
  * Which requests a policy or a binding is for: MatchResources of admissionregistration.k8s.io.
  *
- * Read once from JSON, then asked per request. Selectors are compiled, strings are owned. Immutable
- * and shareable after reading. Source: mutation sheet, sections 1 and 2.1 (4 and 5).
+ * Read once from JSON, then matched with each request. Selectors are compiled, strings are owned.
+ * Immutable and shareable after reading. Source: Kubernetes 1.36,
+ * apiserver/pkg/admission/plugin/policy/matching/matching.go: Matches.
  */
 #ifndef RECONCILERS_MUTATION_RULES_H
 #define RECONCILERS_MUTATION_RULES_H
@@ -48,10 +49,15 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
                yyjson_val *namespace_object, const struct ek_equivalents *equivalents,
                struct ek_gvr *ret_resource, struct ek_gvk *ret_kind, struct ek_err *err);
 
-/* For those who compute registrations: the number of resourceRules, and the JSON of one (NULL
+/* For registrations: the number of resourceRules, and the JSON of one (NULL
  * beyond the last), borrowed from rules. */
 size_t ek_rules_len(const struct ek_rules *rules);
 yyjson_val *ek_rules_at(const struct ek_rules *rules, size_t i);
+
+/* Whether a rule lists the resource: "pods", "pods/status", "pods/ *" or "* /status" (without the
+ * blanks). Without a slash, a rule names no subresource
+ * (apiserver/pkg/admission/plugin/webhook/predicates/rules/rules.go: Matcher). */
+bool ek_rule_names_resource(yyjson_val *rule, const char *resource, const char *subresource);
 
 /* The MatchResources as it was read; an empty object for none. Borrowed. */
 yyjson_val *ek_rules_root(const struct ek_rules *rules);

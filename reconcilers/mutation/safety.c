@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "api/mem.h"
-#include "api/quote.h"
+#include "api/base/mem.h"
+#include "api/base/quote.h"
 #include "reconcilers/mutation/conditions.h"
 #include "reconcilers/mutation/fights.h"
 #include "reconcilers/mutation/mutate.h"
@@ -39,8 +39,9 @@ static const char *value_text(struct check *c, yyjson_val *v)
     return ek_arena_printf(c->run.arena, "%.*s%s", (int)len, all.p, len < all.len ? "..." : "");
 }
 
+/* what holds no values; detail may, "" for none. */
 static void add_finding(struct check *c, const struct ek_invocation *invocation, size_t mutation,
-                        const struct ek_change *change, const char *what)
+                        const struct ek_change *change, const char *what, const char *detail)
 {
     const struct ek_bound *bound = invocation->bound;
 
@@ -55,10 +56,12 @@ static void add_finding(struct check *c, const struct ek_invocation *invocation,
         .path = change ? change->path : "",
         .expected = change ? change->after : NULL,
         .found = change ? change->before : NULL,
-        .message = ek_arena_printf(c->run.arena,
-                                   "policy '%s' with binding '%s' denied request: "
-                                   "spec.mutations[%zu]: %s",
-                                   bound->policy->name, bound->binding->name, mutation, what)};
+        .message =
+            ek_arena_printf(c->run.arena,
+                            "policy '%s' with binding '%s' denied request: "
+                            "spec.mutations[%zu]: %s%s",
+                            bound->policy->name, bound->binding->name, mutation, what, detail),
+        .what = ek_arena_printf(c->run.arena, "spec.mutations[%zu]: %s", mutation, what)};
 }
 
 /* A check that could not be made; it obeys failurePolicy. */
@@ -66,14 +69,16 @@ static void cannot_check(struct check *c, const struct ek_invocation *invocation
                          const char *error)
 {
     if (!invocation->bound->policy->ignore_failures)
-        add_finding(c, invocation, mutation, NULL,
-                    ek_arena_printf(c->run.arena, "its safety cannot be checked: %s", error));
+        add_finding(c, invocation, mutation, NULL, "its safety cannot be checked",
+                    ek_arena_printf(c->run.arena, ": %s", error));
 }
 
 /* ---- Mutations ---- */
 
-static bool is_over(const struct check *c)
+static bool is_over(struct check *c)
 {
+    if (ek_work_is_over(c->run.options->work))
+        c->run.error = EK_E_CANCELED;
     return c->run.error || c->run.pending;
 }
 
@@ -93,16 +98,15 @@ static void check_exact(struct check *c, const struct ek_invocation *invocation,
     if (result.error) {
         cannot_check(c, invocation, i, result.error);
     } else if (!is_over(c) && ek_working_object(&working)) {
-        size_t n =
-            ek_changes_of(run->request->object, ek_working_object(&working), run->arena, &changes);
+        size_t n = ek_changes_of(run->request->object, ek_working_object(&working),
+                                 run->options->work, run->arena, &changes);
         if (n > 0)
-            add_finding(c, invocation, i, &changes[0],
-                        ek_arena_printf(run->arena,
-                                        "what it set has been changed (safety Exact): %s: "
-                                        "expected %s, found %s",
-                                        *changes[0].path ? changes[0].path : "the object",
-                                        value_text(c, changes[0].after),
-                                        value_text(c, changes[0].before)));
+            add_finding(
+                c, invocation, i, &changes[0],
+                ek_arena_printf(run->arena, "what it set has been changed (safety Exact): %s",
+                                *changes[0].path ? changes[0].path : "the object"),
+                ek_arena_printf(run->arena, ": expected %s, found %s",
+                                value_text(c, changes[0].after), value_text(c, changes[0].before)));
     }
     ek_working_done(&working);
 }
@@ -121,9 +125,8 @@ static void check_condition(struct check *c, const struct ek_invocation *invocat
     if (e.error)
         cannot_check(c, invocation, i, e.error);
     else if (e.value.kind != EK_CEL_BOOL || !e.value.b)
-        add_finding(c, invocation, i, NULL,
-                    ek_arena_printf(c->run.arena, "its safety condition is not true: %s",
-                                    m->condition.text));
+        add_finding(c, invocation, i, NULL, "its safety condition is not true",
+                    ek_arena_printf(c->run.arena, ": %s", m->condition.text));
 }
 
 static void check_invocation(struct check *c, const struct ek_invocation *invocation)
@@ -206,7 +209,7 @@ int ek_safety_check(const struct ek_policy_set *set, const struct ek_admission_r
     if (wanted.n == 0 || !request->object || ek_run_is_exempt(request))
         return 0;
     check_all(&c);
-    if (c.run.error)
+    if (is_over(&c) && c.run.error)
         return c.run.error;
     ret->pending = c.run.pending;
     if (!c.run.pending && c.run.status.code)

@@ -2,10 +2,11 @@
 /*
  * Safety: whether what policies set is still there when all mutators have run (KEP-3962, "Safety").
  *
- * Asked by a validating webhook, which sees the final object. It knows the policies, so nothing has
- * to be handed over from the mutating side: a mutation that is Exact is run once more, alone, on
- * the final object, and must not change it; one with a condition must find it true. Whether a
- * policy applies to the request is decided on the final object too, match conditions included.
+ * The check runs in a validating webhook, which sees the final object. The webhook knows the
+ * policies, so that the mutating side hands nothing over: a mutation that is Exact is run once
+ * more, alone, on the final object, and must not change it; one with a condition must find it true.
+ * Whether a policy applies to the request is decided on the final object too, match conditions
+ * included.
  *
  * So a mutation that does not come to rest by itself (a counter, an append by JSON Patch without a
  * test) can never be Exact. Policies that are only observed are not checked; those that API servers
@@ -23,14 +24,16 @@ struct ek_safety_finding {
     size_t mutation;   /* of spec.mutations */
     const char *path;  /* JSON pointer of the first difference; "" for a condition or an error */
     yyjson_val *expected, *found; /* there; NULL for absent. In the arena */
-    const char *message;          /* the denial, with its policy and binding */
+    const char *message;          /* the denial, with its policy and binding: for the requester */
+    const char *what; /* the same without any value, neither of the object nor of an error's text:
+                         for Events, whose readers may lack the right to read the object */
 };
 
 struct ek_safety_outcome {
     bool pending; /* as in ek_mutation_outcome */
     bool allowed;
     int code;            /* of a denial: HTTP status */
-    const char *reason;  /* "Invalid"; "InternalError" when it cannot be told who matches */
+    const char *reason;  /* "Invalid"; "InternalError" when matching fails */
     const char *message; /* the first; all are in findings */
     const struct ek_safety_finding *findings;
     size_t n_findings;

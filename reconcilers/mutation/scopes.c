@@ -11,7 +11,7 @@ struct paths {
     struct ek_arena *arena;
     const char **list;
     size_t n, cap;
-    bool full; /* more than are told apart */
+    bool full; /* more entries than the table holds */
 };
 
 static void add(void *arg, const char *path)
@@ -84,6 +84,12 @@ bool ek_scopes_touch(const char *a, const char *b)
 {
     walk(&a, &b, true);
     return !*a || !*b;
+}
+
+bool ek_scopes_is_above(const char *a, const char *b)
+{
+    walk(&a, &b, true);
+    return !*a && *b;
 }
 
 static bool covers(const char *above, const char *path)

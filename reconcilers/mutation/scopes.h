@@ -34,6 +34,9 @@ void ek_scopes_of(const struct ek_policy *policy, struct ek_arena *arena, struct
 /* True when the two paths are one, or one is above the other. "[*]" is any step. */
 bool ek_scopes_touch(const char *a, const char *b);
 
+/* True when a is above b, and not b itself. "[*]" is any step. */
+bool ek_scopes_is_above(const char *a, const char *b);
+
 /* A JSON pointer as a path: "/spec/containers/0/image" is "spec.containers[*].image". */
 const char *ek_scopes_of_pointer(const char *pointer, struct ek_arena *arena);
 

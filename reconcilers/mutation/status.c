@@ -3,19 +3,18 @@
 
 #include <string.h>
 
+#include "api/base/mem.h"
+#include "api/base/quote.h"
+#include "api/base/time.h"
 #include "api/cond.h"
-#include "api/mem.h"
 #include "api/obj.h"
-#include "api/quote.h"
-#include "api/time.h"
 #include "reconcilers/mutation/scopes.h"
 
-#define TEXT_MAX  1024
-#define VALUE_MAX 256
+#define TEXT_MAX 1024
 
 /* ---- Names ---- */
 
-const char *ek_enforcer_name(enum ek_enforcer enforcer)
+static const char *enforcer_name(enum ek_enforcer enforcer)
 {
     static const char *const names[EK_ENFORCER_MAX] = {
         [EK_ENFORCER_UNKNOWN] = "Unknown",
@@ -26,6 +25,12 @@ const char *ek_enforcer_name(enum ek_enforcer enforcer)
     };
 
     return names[enforcer];
+}
+
+void ek_policy_types_done(struct ek_policy_types *types)
+{
+    ek_arena_free(types->arena);
+    *types = (struct ek_policy_types){0};
 }
 
 bool ek_policy_has_status(const struct ek_policy *policy, bool other_group_has_name)
@@ -45,10 +50,47 @@ struct out {
     yyjson_mut_val *status, *omitted;
 };
 
+/* The servers that refuse the policy, at most max; returns how many there are. */
+static size_t refusers(const struct out *o, const struct ek_refusal_server **ret, size_t max)
+{
+    const struct ek_policy_facts *f = o->facts;
+    size_t n = 0;
+
+    for (size_t i = 0; f->refusal && f->refusal->problem && i < f->servers->n; i++) {
+        if (!ek_policy_is_refused(f->refusal, &f->servers->list[i]))
+            continue;
+        if (n < max)
+            ret[n] = &f->servers->list[i];
+        n++;
+    }
+    return n;
+}
+
+static struct ek_cond refused(const struct out *o, const struct ek_refusal_server *first, size_t n)
+{
+    const struct ek_policy_refusal *refusal = o->facts->refusal;
+    const char *more = n > 1 ? ek_arena_printf(o->arena, " (and %zu more)", n - 1) : "";
+    const char *needs = refusal->needs <= EK_CEL_COMPAT_MAX
+                            ? ek_arena_printf(o->arena, "the policy needs 1.%d", refusal->needs)
+                            : "no version takes the policy as a new one";
+
+    return (struct ek_cond){
+        "Compiled", EK_COND_TRUE, "RefusedBySome",
+        ek_arena_printf(o->arena,
+                        "all expressions compile, but the API server %s%s, of the minimum "
+                        "compatibility version 1.%d, refuses a request that writes the policy; "
+                        "%s: %s",
+                        first->name, more, first->minor, needs, refusal->problem)};
+}
+
 static struct ek_cond compiled(const struct out *o)
 {
     const struct ek_policy *p = o->facts->policy;
+    const struct ek_refusal_server *first = NULL;
+    size_t n = refusers(o, &first, 1);
 
+    if (p->n_problems == 0 && n)
+        return refused(o, first, n);
     if (p->n_problems == 0)
         return (struct ek_cond){"Compiled", EK_COND_TRUE, "Compiled",
                                 "all fields are valid and all expressions compile"};
@@ -100,6 +142,12 @@ static struct ek_cond bound(const struct out *o)
                                             f->n_bindings)};
 }
 
+/* Also where it is not known which API servers do. */
+static bool is_by_evenkeel(enum ek_enforcer enforcer)
+{
+    return enforcer != EK_ENFORCER_NOBODY && enforcer != EK_ENFORCER_API_SERVERS;
+}
+
 static struct ek_cond enforced(const struct out *o)
 {
     static const struct {
@@ -120,6 +168,8 @@ static struct ek_cond enforced(const struct out *o)
     if (f->policy->enforcement == EK_POLICY_OBSERVE && f->enforcer == EK_ENFORCER_NOBODY)
         return (struct ek_cond){"Enforced", EK_COND_FALSE, "ObservedOnly",
                                 "enforcement is Observe: it is evaluated and not applied"};
+    if (f->block.reason && is_by_evenkeel(f->enforcer))
+        return (struct ek_cond){"Enforced", EK_COND_FALSE, f->block.reason, f->block.message};
     return (struct ek_cond){"Enforced", says[f->enforcer].status, says[f->enforcer].reason,
                             f->enforcer_message ? f->enforcer_message : says[f->enforcer].message};
 }
@@ -128,12 +178,8 @@ static const char *parties(const struct out *o, const struct ek_fight_seen *figh
 {
     const char *text = "";
 
-    for (size_t i = 0; i < fight->n_parties && i < EK_POLICY_STATUS_PARTIES_MAX; i++) {
-        const struct ek_fight_party *p = &fight->parties[i];
-        struct ek_str value = ek_str_from(*p->value ? p->value : "nothing");
-        text = ek_arena_printf(o->arena, "%s%s%s sets %.*s", text, i ? ", " : "", p->policy,
-                               (int)ek_utf8_cut(value, 64), value.p);
-    }
+    for (size_t i = 0; i < fight->n_parties && i < EK_POLICY_STATUS_PARTIES_MAX; i++)
+        text = ek_arena_printf(o->arena, "%s%s%s", text, i ? ", " : "", fight->parties[i].policy);
     return text;
 }
 
@@ -249,7 +295,7 @@ static void put_fight(const struct out *o, yyjson_mut_val *array, const struct e
     for (size_t i = 0; i < fight->n_parties && i < EK_POLICY_STATUS_PARTIES_MAX; i++) {
         yyjson_mut_val *party = yyjson_mut_arr_add_obj(o->doc, list);
         put_text(o, party, "policy", fight->parties[i].policy, TEXT_MAX);
-        put_text(o, party, "value", fight->parties[i].value, VALUE_MAX);
+        put_text(o, party, "valueHash", fight->parties[i].value_hash, TEXT_MAX);
     }
 }
 
@@ -281,7 +327,63 @@ static void put_problems(const struct out *o)
     put_texts(o, "problems", list, n, EK_POLICY_STATUS_PROBLEMS_MAX);
 }
 
+/* What each mutation that says so demands of the final object; others demand nothing. */
+static void put_safety(const struct out *o)
+{
+    static const char *const names[] = {
+        [EK_SAFETY_NONE] = NULL,
+        [EK_SAFETY_EXACT] = "Exact",
+        [EK_SAFETY_OVERWRITABLE] = "Overwritable",
+        [EK_SAFETY_CONDITION] = "Condition",
+    };
+    const struct ek_policy *p = o->facts->policy;
+    yyjson_mut_val *array = yyjson_mut_arr(o->doc);
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_mutations; i++) {
+        const char *name = names[p->mutations[i].safety];
+        if (!name || n++ >= EK_POLICY_STATUS_SAFETY_MAX)
+            continue;
+        yyjson_mut_val *v = yyjson_mut_arr_add_obj(o->doc, array);
+        put_text(o, v, "field", ek_arena_printf(o->arena, "spec.mutations[%zu]", i), TEXT_MAX);
+        put_text(o, v, "type", name, TEXT_MAX);
+    }
+    if (n)
+        yyjson_mut_obj_add_val(o->doc, o->status, "safety", array);
+    if (n > EK_POLICY_STATUS_SAFETY_MAX)
+        yyjson_mut_obj_add_uint(o->doc, o->omitted, "safety", n - EK_POLICY_STATUS_SAFETY_MAX);
+}
+
+static void put_refusals(const struct out *o)
+{
+    const struct ek_refusal_server *list[EK_POLICY_STATUS_SERVERS_MAX];
+    size_t n = refusers(o, list, EK_ARRAY_SIZE(list));
+
+    if (n == 0)
+        return;
+    yyjson_mut_val *array = yyjson_mut_obj_add_arr(o->doc, o->status, "refusedBy");
+    for (size_t i = 0; i < n && i < EK_ARRAY_SIZE(list); i++) {
+        yyjson_mut_val *v = yyjson_mut_arr_add_obj(o->doc, array);
+        put_text(o, v, "server", list[i]->name, TEXT_MAX);
+        put_text(o, v, "minCompatibilityVersion", ek_arena_printf(o->arena, "1.%d", list[i]->minor),
+                 TEXT_MAX);
+    }
+    if (n > EK_ARRAY_SIZE(list))
+        yyjson_mut_obj_add_uint(o->doc, o->omitted, "refusedBy", n - EK_ARRAY_SIZE(list));
+}
+
 /* ---- The whole ---- */
+
+/* The policy directly before, and no number: a number would change in the statuses of all policies
+ * behind one that comes or goes. */
+static void put_order(const struct out *o, yyjson_mut_val *summary)
+{
+    const char *after = o->facts->after;
+
+    if (after)
+        put_text(o, summary, "order",
+                 *after ? ek_arena_printf(o->arena, "after %s", after) : "first", TEXT_MAX);
+}
 
 static void put_policy(const struct out *o)
 {
@@ -304,9 +406,8 @@ static void put_summary(const struct out *o)
     const struct ek_scopes *scopes = f->policy->scopes;
     yyjson_mut_val *v = yyjson_mut_obj_add_obj(o->doc, o->status, "summary");
 
-    yyjson_mut_obj_add_str(o->doc, v, "enforcedBy", ek_enforcer_name(f->enforcer));
-    if (f->order)
-        put_text(o, v, "order", ek_arena_printf(o->arena, "%u/%u", f->order, f->orders), TEXT_MAX);
+    yyjson_mut_obj_add_str(o->doc, v, "enforcedBy", enforcer_name(f->enforcer));
+    put_order(o, v);
     put_text(o, v, "scope", *scopes->scope ? scopes->scope : "(object)", TEXT_MAX);
     yyjson_mut_obj_add_uint(o->doc, v, "bindings", f->n_bindings);
     yyjson_mut_obj_add_uint(o->doc, v, "mutations", f->policy->n_mutations);
@@ -348,6 +449,8 @@ yyjson_mut_val *ek_policy_status(const struct ek_policy_facts *facts, yyjson_val
     put_fights(&o);
     put_counts(&o);
     put_problems(&o);
+    put_refusals(&o);
+    put_safety(&o);
     if (yyjson_mut_obj_size(o.omitted))
         yyjson_mut_obj_add_val(doc, o.status, "omitted", o.omitted);
     return o.status;

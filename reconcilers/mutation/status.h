@@ -5,11 +5,13 @@
  * A PolicyStatus is named after its policy. Where both groups have a policy of one name, it is that
  * of evenkeel.dev, and says under problems that there is another: see ek_policy_has_status.
  *
- *   Compiled      every expression compiles and every field is valid
+ *   Compiled      every expression compiles and every field is valid. API servers that refuse the
+ *                 policy as a new one are listed, and named by the message
  *   TypesChecked  expressions fit the schemas of the kinds that are matched; findings are listed
  *   Bound         a binding names the policy
- *   Enforced      some server or Evenkeel applies it; the reason says who
- *   Converging    it does not undo what others do, nor they what it does; fights are listed
+ *   Enforced      some server or Evenkeel applies it; the reason names the enforcer. False when
+ *                 Evenkeel cannot answer matching requests as it is written (blocked.h)
+ *   Converging    no policy undoes another's changes; fights are listed
  *   Ready         compiled, bound and enforced, and nothing speaks against the other two
  *
  * Every field is described in deploy/crd/evenkeel.dev_policystatuses.yaml; a test walks one against
@@ -20,7 +22,9 @@
 #ifndef RECONCILERS_MUTATION_STATUS_H
 #define RECONCILERS_MUTATION_STATUS_H
 
+#include "reconcilers/mutation/blocked.h"
 #include "reconcilers/mutation/engine.h"
+#include "reconcilers/mutation/refusals.h"
 
 #define EK_POLICY_STATUS_BINDINGS_MAX 32
 #define EK_POLICY_STATUS_PATHS_MAX    64
@@ -28,6 +32,8 @@
 #define EK_POLICY_STATUS_FIGHTS_MAX   16
 #define EK_POLICY_STATUS_PARTIES_MAX  16
 #define EK_POLICY_STATUS_PROBLEMS_MAX 32
+#define EK_POLICY_STATUS_SERVERS_MAX  16
+#define EK_POLICY_STATUS_SAFETY_MAX   32
 
 /* What the type check found in one expression. */
 struct ek_policy_finding {
@@ -37,12 +43,25 @@ struct ek_policy_finding {
     bool warning;        /* worth knowing, but it will run */
 };
 
+/* The result of the type check of one policy (reconcilers/policylint/policy_types.h). Zero: there
+ * is none yet. */
+struct ek_policy_types {
+    bool made;
+    bool checked;           /* the schema of a matched kind was known */
+    unsigned long version;  /* of the schemas that it was made of */
+    struct ek_arena *arena; /* owned: of the findings; NULL without any */
+    const struct ek_policy_finding *findings;
+    size_t n_findings;
+};
+
+void ek_policy_types_done(struct ek_policy_types *types);
+
 enum ek_types_check {
     EK_TYPES_PENDING, /* not checked yet, or a schema is missing; see types_message */
     EK_TYPES_CHECKED, /* findings are what there is to say */
 };
 
-/* Who applies a policy to requests. */
+/* The component that applies a policy to requests. */
 enum ek_enforcer {
     EK_ENFORCER_UNKNOWN, /* not known yet which servers run the plug-in */
     EK_ENFORCER_NOBODY,
@@ -55,7 +74,7 @@ enum ek_enforcer {
 /* A fight as it is kept between requests: texts, for the objects it was seen on are gone. */
 struct ek_fight_party {
     const char *policy;
-    const char *value; /* JSON, cut; "" for absent */
+    const char *value_hash; /* differs between the values of one fight; "" for absent */
 };
 
 struct ek_fight_seen {
@@ -76,8 +95,11 @@ struct ek_policy_facts {
     const struct ek_policy *policy;
     const struct ek_binding *const *bindings; /* those that name it, in order of their names */
     size_t n_bindings;
-    unsigned order;  /* place in the order of all bound policies, from 1; 0: it has none */
-    unsigned orders; /* how many have one */
+    const char *after; /* policy that runs directly before; "": it is the first. NULL: the policy is
+                          not bound */
+
+    const struct ek_policy_refusal *refusal; /* with servers; NULL: not known */
+    const struct ek_refusal_servers *servers;
 
     enum ek_types_check types;
     const char *types_message; /* why it is pending; NULL otherwise */
@@ -86,6 +108,8 @@ struct ek_policy_facts {
 
     enum ek_enforcer enforcer;
     const char *enforcer_message; /* for people: which servers; NULL for a general sentence */
+    bool restless;                /* it was denied for not coming to rest (confirm.h) */
+    struct ek_policy_block block; /* why Evenkeel cannot answer as it is written */
 
     const struct ek_fight_seen *fights; /* that it is a party of, and that are not over */
     size_t n_fights;
@@ -102,8 +126,5 @@ yyjson_mut_val *ek_policy_status(const struct ek_policy_facts *facts, yyjson_val
 
 /* False for a policy of admissionregistration.k8s.io when one of evenkeel.dev has its name. */
 bool ek_policy_has_status(const struct ek_policy *policy, bool other_group_has_name);
-
-/* "APIServers", "Evenkeel", "Mixed", "Nobody", "Unknown". */
-const char *ek_enforcer_name(enum ek_enforcer enforcer);
 
 #endif

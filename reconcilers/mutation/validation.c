@@ -4,7 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/map.h"
+#include "api/base/mem.h"
 #include "api/names.h"
 #include "api/obj.h"
 
@@ -50,9 +51,47 @@ static void check_name(struct ek_field_errors *errors, enum ek_name_format forma
         ek_field_invalid(errors, ek_field_quote(errors, name), wrong[i], "%s", path);
 }
 
+/* The same for an item of the list at path. */
+static void check_item_name(struct ek_field_errors *errors, enum ek_name_format format,
+                            const char *name, const char *path, size_t index)
+{
+    const char *wrong[EK_NAME_ERRORS_MAX];
+    size_t n = ek_name_check(format, ek_str_from(name), wrong);
+
+    for (size_t i = 0; i < n; i++)
+        ek_field_invalid(errors, ek_field_quote(errors, name), wrong[i], "%s[%zu]", path, index);
+}
+
 void ek_validate_name(struct ek_field_errors *errors, const char *name, const char *path)
 {
     check_name(errors, EK_NAME_DNS1123_SUBDOMAIN, name, path);
+}
+
+/* A name that the server is to complete ends in what may stand before more
+ * (apimachinery/pkg/api/validation/generic.go: maskTrailingDash). */
+static void check_generate_name(struct ek_field_errors *errors, const char *name)
+{
+    const char *wrong[EK_NAME_ERRORS_MAX], *masked = name;
+    size_t len = strlen(name);
+
+    if (len > 1 && name[len - 1] == '-')
+        masked = ek_arena_printf(errors->arena, "%.*sa", (int)(len - 2), name);
+    size_t n = ek_name_check(EK_NAME_DNS1123_SUBDOMAIN, ek_str_from(masked), wrong);
+    for (size_t i = 0; i < n; i++)
+        ek_field_invalid(errors, ek_field_quote(errors, name), wrong[i], "metadata.generateName");
+}
+
+void ek_validate_object_name(struct ek_field_errors *errors, yyjson_val *metadata)
+{
+    const char *name = ek_json_text(metadata, "name");
+    const char *start = ek_json_text(metadata, "generateName");
+
+    if (*start)
+        check_generate_name(errors, start);
+    if (*name)
+        ek_validate_name(errors, name, "metadata.name");
+    else if (!*start)
+        ek_field_required(errors, "name or generateName is required", "metadata.name");
 }
 
 void ek_validate_qualified_name(struct ek_field_errors *errors, const char *name, const char *path)
@@ -70,7 +109,7 @@ static void check_match_labels(struct ek_field_errors *errors, yyjson_val *label
     path = ek_arena_printf(errors->arena, "%s.matchLabels", path);
     if (!yyjson_is_obj(labels))
         return;
-    yyjson_obj_foreach(labels, i, n, key, value)
+    ek_json_each_member(labels, i, n, key, value)
     {
         check_name(errors, EK_NAME_LABEL_KEY, yyjson_get_str(key), path);
         check_name(errors, EK_NAME_LABEL_VALUE, yyjson_is_str(value) ? yyjson_get_str(value) : "",
@@ -101,9 +140,9 @@ static void check_requirement(struct ek_field_errors *errors, yyjson_val *requir
     }
     check_name(errors, EK_NAME_LABEL_KEY, key ? key : "",
                ek_arena_printf(errors->arena, "%s.key", path));
-    for (size_t i = 0; i < yyjson_arr_size(values); i++)
-        check_name(errors, EK_NAME_LABEL_VALUE, text_at(values, i),
-                   ek_arena_printf(errors->arena, "%s.values[%zu]", path, i));
+    path = ek_arena_printf(errors->arena, "%s.values", path);
+    for (size_t i = 0; i < yyjson_arr_size(values) && !ek_field_errors_full(errors); i++)
+        check_item_name(errors, EK_NAME_LABEL_VALUE, text_at(values, i), path, i);
 }
 
 static void check_selector(struct ek_field_errors *errors, yyjson_val *selector, const char *path)
@@ -112,14 +151,18 @@ static void check_selector(struct ek_field_errors *errors, yyjson_val *selector,
     size_t i, n;
 
     check_match_labels(errors, yyjson_obj_get(selector, "matchLabels"), path);
-    yyjson_arr_foreach(yyjson_obj_get(selector, "matchExpressions"), i, n, v) check_requirement(
-        errors, v, ek_arena_printf(errors->arena, "%s.matchExpressions[%zu]", path, i));
+    yyjson_arr_foreach(yyjson_obj_get(selector, "matchExpressions"), i, n, v)
+    {
+        if (ek_field_errors_full(errors))
+            return;
+        check_requirement(errors, v,
+                          ek_arena_printf(errors->arena, "%s.matchExpressions[%zu]", path, i));
+    }
 }
 
 /* ---- Rules ---- */
 
-/* A list of strings as Go prints a slice in such an error: JSON. */
-static const char *list_text(struct ek_field_errors *errors, yyjson_val *list)
+const char *ek_validation_list_text(struct ek_field_errors *errors, yyjson_val *list)
 {
     char *json = yyjson_val_write_opts(list, YYJSON_WRITE_NOFLAG, &ek_json_xalc, NULL, NULL);
     const char *copy = ek_arena_strdup(errors->arena, json ? json : "[]");
@@ -132,7 +175,7 @@ static void check_wildcard(struct ek_field_errors *errors, yyjson_val *list, con
                            const char *path)
 {
     if (yyjson_arr_size(list) > 1 && has_text(list, "*"))
-        ek_field_invalid(errors, list_text(errors, list), detail, "%s", path);
+        ek_field_invalid(errors, ek_validation_list_text(errors, list), detail, "%s", path);
 }
 
 static void check_operations(struct ek_field_errors *errors, yyjson_val *list, const char *path)
@@ -141,38 +184,26 @@ static void check_operations(struct ek_field_errors *errors, yyjson_val *list, c
         ek_field_required(errors, "", "%s.operations", path);
     check_wildcard(errors, list, "if '*' is present, must not specify other operations",
                    ek_arena_printf(errors->arena, "%s.operations", path));
-    for (size_t i = 0; i < yyjson_arr_size(list); i++)
+    for (size_t i = 0; i < yyjson_arr_size(list) && !ek_field_errors_full(errors); i++)
         if (!is_one_of(text_at(list, i), operations))
             ek_field_unsupported(errors, text_at(list, i), operations, "%s.operations[%zu]", path,
                                  i);
 }
 
-/* True when one of the first n items is before + after. */
-static bool earlier_is(yyjson_val *list, size_t n, const char *before, const char *after)
+/* The resource s with a subresource, item i. earlier: the items before. */
+static void check_subresource(struct ek_field_errors *errors, const struct ek_map *earlier,
+                              const char *s, size_t i, const char *path)
 {
-    size_t len = strlen(before);
-
-    for (size_t i = 0; i < n; i++)
-        if (!strncmp(text_at(list, i), before, len) && !strcmp(text_at(list, i) + len, after))
-            return true;
-    return false;
-}
-
-static void check_subresource(struct ek_field_errors *errors, yyjson_val *list, size_t i,
-                              const char *path)
-{
-    const char *s = text_at(list, i), *slash = strchr(s, '/');
+    const char *slash = strchr(s, '/');
     struct ek_arena *arena = errors->arena;
 
-    if (!slash)
-        return;
     const char *resource = ek_arena_strndup(arena, s, (size_t)(slash - s)), *sub = slash + 1;
-    if (earlier_is(list, i, resource, "/*"))
+    if (ek_map_get(earlier, ek_arena_printf(arena, "%s/*", resource)))
         ek_field_invalid(
             errors, ek_field_quote(errors, s),
             ek_arena_printf(arena, "if '%s/*' is present, must not specify %s", resource, s),
             "%s[%zu]", path, i);
-    if (earlier_is(list, i, "*/", sub))
+    if (ek_map_get(earlier, ek_arena_printf(arena, "*/%s", sub)))
         ek_field_invalid(
             errors, ek_field_quote(errors, s),
             ek_arena_printf(arena, "if '*/%s' is present, must not specify %s", sub, s), "%s[%zu]",
@@ -181,24 +212,27 @@ static void check_subresource(struct ek_field_errors *errors, yyjson_val *list, 
 
 static void check_resources(struct ek_field_errors *errors, yyjson_val *list, const char *path)
 {
+    struct ek_map earlier = {0};
     bool last_is_plain = false; /* the reference remembers the last one without a slash only */
 
     if (yyjson_arr_size(list) == 0)
         ek_field_required(errors, "", "%s", path);
-    for (size_t i = 0; i < yyjson_arr_size(list); i++) {
+    for (size_t i = 0; i < yyjson_arr_size(list) && !ek_field_errors_full(errors); i++) {
         const char *s = text_at(list, i);
         if (!*s)
             ek_field_required(errors, "", "%s[%zu]", path, i);
         else if (!strchr(s, '/'))
             last_is_plain = strcmp(s, "*") != 0;
         else
-            check_subresource(errors, list, i, path);
+            check_subresource(errors, &earlier, s, i, path);
+        ek_map_put(&earlier, s, (void *)(uintptr_t)s);
     }
+    ek_map_done(&earlier);
     if (yyjson_arr_size(list) > 1 && has_text(list, "*/*"))
-        ek_field_invalid(errors, list_text(errors, list),
+        ek_field_invalid(errors, ek_validation_list_text(errors, list),
                          "if '*/*' is present, must not specify other resources", "%s", path);
     if (has_text(list, "*") && last_is_plain)
-        ek_field_invalid(errors, list_text(errors, list),
+        ek_field_invalid(errors, ek_validation_list_text(errors, list),
                          "if '*' is present, must not specify other resources without subresources",
                          "%s", path);
 }
@@ -216,7 +250,7 @@ static void check_group_versions(struct ek_field_errors *errors, yyjson_val *rul
         ek_field_required(errors, "", "%s.apiVersions", path);
     check_wildcard(errors, versions, "if '*' is present, must not specify other API versions",
                    ek_arena_printf(errors->arena, "%s.apiVersions", path));
-    for (size_t i = 0; i < yyjson_arr_size(versions); i++)
+    for (size_t i = 0; i < yyjson_arr_size(versions) && !ek_field_errors_full(errors); i++)
         if (!*text_at(versions, i))
             ek_field_required(errors, "", "%s.apiVersions[%zu]", path, i);
 }
@@ -224,15 +258,16 @@ static void check_group_versions(struct ek_field_errors *errors, yyjson_val *rul
 static void check_resource_names(struct ek_field_errors *errors, yyjson_val *names,
                                  const char *path)
 {
-    for (size_t i = 0; i < yyjson_arr_size(names); i++) {
-        const char *at = ek_arena_printf(errors->arena, "%s.resourceNames[%zu]", path, i);
-        check_name(errors, EK_NAME_PATH_SEGMENT, text_at(names, i), at);
-        for (size_t j = 0; j < i; j++)
-            if (!strcmp(text_at(names, i), text_at(names, j))) {
-                ek_field_duplicate(errors, text_at(names, i), "%s", at);
-                break;
-            }
+    struct ek_map earlier = {0};
+
+    path = ek_arena_printf(errors->arena, "%s.resourceNames", path);
+    for (size_t i = 0; i < yyjson_arr_size(names) && !ek_field_errors_full(errors); i++) {
+        const char *name = text_at(names, i);
+        check_item_name(errors, EK_NAME_PATH_SEGMENT, name, path, i);
+        if (ek_map_put(&earlier, name, (void *)(uintptr_t)name))
+            ek_field_duplicate(errors, name, "%s[%zu]", path, i);
     }
+    ek_map_done(&earlier);
 }
 
 static void check_rules(struct ek_field_errors *errors, yyjson_val *rules, const char *path)
@@ -242,6 +277,8 @@ static void check_rules(struct ek_field_errors *errors, yyjson_val *rules, const
 
     yyjson_arr_foreach(rules, i, n, rule)
     {
+        if (ek_field_errors_full(errors))
+            return;
         const char *at = ek_arena_printf(errors->arena, "%s[%zu]", path, i);
         const char *scope = ek_json_str(rule, "scope", NULL);
         check_resource_names(errors, yyjson_obj_get(rule, "resourceNames"), at);
@@ -280,7 +317,7 @@ void ek_validate_mutating_operations(struct ek_field_errors *errors, yyjson_val 
     yyjson_arr_foreach(yyjson_obj_get(match_resources, "resourceRules"), i, n, rule)
     {
         yyjson_val *list = yyjson_obj_get(rule, "operations");
-        for (size_t j = 0; j < yyjson_arr_size(list); j++)
+        for (size_t j = 0; j < yyjson_arr_size(list) && !ek_field_errors_full(errors); j++)
             if (!is_one_of(text_at(list, j), mutating_operations))
                 ek_field_unsupported(errors, text_at(list, j), mutating_operations,
                                      "%s.resourceRules.operations", path);
@@ -393,129 +430,4 @@ bool ek_is_cel_identifier(const char *name)
         if (!isalnum((unsigned char)*c) && *c != '_')
             return false;
     return !is_one_of(name, reserved);
-}
-
-/* ---- Unknown fields ---- */
-
-/* What an object may have: fields by name, of what shape their values are. */
-struct shape {
-    const char *field;          /* NULL ends */
-    const struct shape *fields; /* of an object, or of the objects of a list; NULL: not looked at */
-    bool own;                   /* evenkeel.dev alone has it */
-};
-
-/* An object that is looked at. */
-struct look {
-    bool own; /* it is of evenkeel.dev */
-    struct ek_buf *out;
-    struct ek_arena *arena;
-};
-
-#define FIELD(name)                                                                                \
-    {                                                                                              \
-        name, NULL, false                                                                          \
-    }
-#define FIELD_OF(name, type)                                                                       \
-    {                                                                                              \
-        name, type, false                                                                          \
-    }
-#define OWN(name)                                                                                  \
-    {                                                                                              \
-        name, NULL, true                                                                           \
-    }
-#define OWN_OF(name, type)                                                                         \
-    {                                                                                              \
-        name, type, true                                                                           \
-    }
-#define END                                                                                        \
-    {                                                                                              \
-        NULL, NULL, false                                                                          \
-    }
-
-static const struct shape expression[] = {FIELD("expression"), END};
-static const struct shape named_expression[] = {FIELD("name"), FIELD("expression"), END};
-static const struct shape requirement[] = {FIELD("key"), FIELD("operator"), FIELD("values"), END};
-static const struct shape selector[] = {FIELD("matchLabels"),
-                                        FIELD_OF("matchExpressions", requirement), END};
-static const struct shape rule_fields[] = {FIELD("resourceNames"),
-                                           FIELD("operations"),
-                                           FIELD("apiGroups"),
-                                           FIELD("apiVersions"),
-                                           FIELD("resources"),
-                                           FIELD("scope"),
-                                           END};
-static const struct shape match_resources_fields[] = {FIELD_OF("namespaceSelector", selector),
-                                                      FIELD_OF("objectSelector", selector),
-                                                      FIELD_OF("resourceRules", rule_fields),
-                                                      FIELD_OF("excludeResourceRules", rule_fields),
-                                                      FIELD("matchPolicy"),
-                                                      END};
-static const struct shape param_kind_fields[] = {FIELD("apiVersion"), FIELD("kind"), END};
-static const struct shape param_ref_fields[] = {FIELD("name"), FIELD("namespace"),
-                                                FIELD_OF("selector", selector),
-                                                FIELD("parameterNotFoundAction"), END};
-static const struct shape safety[] = {FIELD("type"), FIELD("expression"), END};
-static const struct shape mutation[] = {FIELD("patchType"),
-                                        FIELD_OF("applyConfiguration", expression),
-                                        FIELD_OF("jsonPatch", expression),
-                                        OWN_OF("safety", safety),
-                                        OWN("atomics"),
-                                        END};
-static const struct shape policy_spec[] = {FIELD_OF("paramKind", param_kind_fields),
-                                           FIELD_OF("matchConstraints", match_resources_fields),
-                                           FIELD_OF("variables", named_expression),
-                                           FIELD_OF("mutations", mutation),
-                                           FIELD("failurePolicy"),
-                                           FIELD_OF("matchConditions", named_expression),
-                                           FIELD("reinvocationPolicy"),
-                                           OWN("behaviour"),
-                                           OWN("enforcement"),
-                                           END};
-static const struct shape binding_spec[] = {
-    FIELD("policyName"), FIELD_OF("paramRef", param_ref_fields),
-    FIELD_OF("matchResources", match_resources_fields), END};
-static const struct shape policy_kind[] = {FIELD("apiVersion"), FIELD("kind"), FIELD("metadata"),
-                                           FIELD_OF("spec", policy_spec), END};
-static const struct shape binding_kind[] = {FIELD("apiVersion"), FIELD("kind"), FIELD("metadata"),
-                                            FIELD_OF("spec", binding_spec), END};
-
-static void find_unknown(const struct look *look, yyjson_val *value, const struct shape *shape,
-                         const char *path);
-
-static void look_at_member(const struct look *look, const char *name, yyjson_val *value,
-                           const struct shape *shape, const char *path)
-{
-    const char *at = *path ? ek_arena_printf(look->arena, "%s.%s", path, name) : name;
-
-    while (shape->field && (strcmp(shape->field, name) != 0 || (shape->own && !look->own)))
-        shape++;
-    if (!shape->field)
-        ek_buf_printf(look->out, "%sunknown field \"%s\"", look->out->len ? ", " : "", at);
-    else if (shape->fields)
-        find_unknown(look, value, shape->fields, at);
-}
-
-static void find_unknown(const struct look *look, yyjson_val *value, const struct shape *shape,
-                         const char *path)
-{
-    yyjson_val *key, *v;
-    size_t i, n;
-
-    if (yyjson_is_arr(value)) {
-        yyjson_arr_foreach(value, i, n, v)
-            find_unknown(look, v, shape, ek_arena_printf(look->arena, "%s[%zu]", path, i));
-        return;
-    }
-    yyjson_obj_foreach(value, i, n, key, v)
-        look_at_member(look, yyjson_get_str(key), v, shape, path);
-}
-
-const char *ek_unknown_fields(yyjson_val *object, bool binding, bool own, struct ek_arena *arena)
-{
-    EK_AUTO(ek_buf) out;
-    const struct look look = {own, &out, arena};
-
-    ek_buf_init(&out, (size_t)1 << 20);
-    find_unknown(&look, object, binding ? binding_kind : policy_kind, "");
-    return ek_arena_strdup(arena, ek_buf_str(&out));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fields of policies and bindings that need no CEL: names, rules, selectors, references, as
- * the API server validates them. Not for those outside this folder. Source: mutation sheet,
- * section 1, "Validation"; texts are the API server's.
+ * the API server validates them. Not for those outside this folder. Source: Kubernetes 1.36,
+ * pkg/apis/admissionregistration/validation/validation.go: ValidateMutatingAdmissionPolicy, whose
+ * texts are kept.
  */
 #ifndef RECONCILERS_MUTATION_VALIDATION_H
 #define RECONCILERS_MUTATION_VALIDATION_H
@@ -12,7 +13,16 @@
 extern const char *const ek_failure_policies[], *const ek_reinvocation_policies[],
                                                     *const ek_patch_types[];
 
-/* metadata.name of a cluster-scoped object named as a DNS subdomain. */
+/* metadata.name and metadata.generateName of an object that is created
+ * (apimachinery/pkg/api/validation/objectmeta.go: ValidateObjectMetaAccessor). */
+void ek_validate_object_name(struct ek_field_errors *errors, yyjson_val *metadata);
+
+/* Labels, annotations, owners and finalizers of an object that is created (the same function).
+ * Not checked: that one owner at most is the controller, and which finalizers exclude each other.
+ * metadata: borrowed; NULL is nothing to check. */
+void ek_validate_object_meta(struct ek_field_errors *errors, yyjson_val *metadata);
+
+/* The name of a cluster-scoped object: a DNS subdomain. */
 void ek_validate_name(struct ek_field_errors *errors, const char *name, const char *path);
 
 /* A MatchResources; required rules: at least one (policies). NULL is nothing to check. */
@@ -29,12 +39,10 @@ void ek_validate_param_ref(struct ek_field_errors *errors, yyjson_val *param_ref
 /* A qualified name, as of match conditions. */
 void ek_validate_qualified_name(struct ek_field_errors *errors, const char *name, const char *path);
 
+/* A list of strings as Go prints a slice in an error: JSON, in the errors' arena. */
+const char *ek_validation_list_text(struct ek_field_errors *errors, yyjson_val *list);
+
 /* True for a name that a CEL variable can have. */
 bool ek_is_cel_identifier(const char *name);
-
-/* Members that the kind of object does not have, as a strict decoder reports them: "unknown field
- * "spec.validations"", joined by ", "; "" for none. own: it is the kind of evenkeel.dev, which has
- * behaviour, enforcement, and safety and atomics of mutations besides. Lives in arena. */
-const char *ek_unknown_fields(yyjson_val *object, bool binding, bool own, struct ek_arena *arena);
 
 #endif

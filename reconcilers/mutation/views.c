@@ -79,7 +79,7 @@ static int convert_request(struct ek_run *run, const struct ek_invocation *invoc
     return *ret ? 0 : EK_E_NOMEM;
 }
 
-static struct ek_view *find(struct ek_views *views, const struct ek_gvk *kind)
+static struct ek_kind_view *find(struct ek_views *views, const struct ek_gvk *kind)
 {
     for (size_t i = 0; i < views->n; i++)
         if (same_kind(&views->list[i].kind, kind))
@@ -89,9 +89,9 @@ static struct ek_view *find(struct ek_views *views, const struct ek_gvk *kind)
 
 static int add(struct ek_views *views, struct ek_run *run, const struct ek_invocation *invocation)
 {
-    struct ek_view *view = &views->list[views->n++];
+    struct ek_kind_view *view = &views->list[views->n++];
 
-    *view = (struct ek_view){.kind = invocation->kind};
+    *view = (struct ek_kind_view){.kind = invocation->kind};
     int rc = convert(run, ek_working_object(views->main), &view->kind, &view->object);
     if (!rc)
         rc = convert(run, run->request->old_object, &view->kind, &view->old_object);
@@ -127,7 +127,7 @@ int ek_views_init(struct ek_views *views, struct ek_run *run, struct ek_working 
 struct ek_working *ek_views_working(struct ek_views *views, const struct ek_invocation *invocation,
                                     bool use)
 {
-    struct ek_view *view = views->n ? find(views, &invocation->kind) : NULL;
+    struct ek_kind_view *view = views->n ? find(views, &invocation->kind) : NULL;
 
     if (use)
         views->last = view;
@@ -163,7 +163,7 @@ int ek_views_finish(struct ek_views *views, struct ek_run *run)
     return rc;
 }
 
-const char *ek_view_lost(const struct ek_view *view, struct ek_run *run)
+const char *ek_view_lost(const struct ek_kind_view *view, struct ek_run *run)
 {
     const struct ek_gvk *from = &view->kind, *to = &run->request->kind;
 

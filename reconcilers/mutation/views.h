@@ -6,14 +6,14 @@
  * As in the API server each version has a life of its own during a pass: it starts from the object
  * as it was, and of all versions the one that a mutation was run on last becomes the result; what
  * was done to the others is lost. Custom resources are converted by their apiVersion; for built-in
- * kinds the server finds no way back, and says so (mutation sheet, section 2.4, "Equivalent").
+ * kinds the server finds no way back, and reports an error (kubernetes/kubernetes#142055).
  */
 #ifndef RECONCILERS_MUTATION_VIEWS_H
 #define RECONCILERS_MUTATION_VIEWS_H
 
 #include "reconcilers/mutation/mutate.h"
 
-struct ek_view {
+struct ek_kind_view {
     struct ek_gvk kind;
     yyjson_doc *object, *old_object; /* as converted; NULL for none. Owned */
     yyjson_doc *request;             /* as expressions see it. Owned */
@@ -21,10 +21,10 @@ struct ek_view {
 };
 
 struct ek_views {
-    struct ek_working *main; /* borrowed: the object in the version of the request */
-    struct ek_view *list;    /* empty while all policies match that version */
+    struct ek_working *main;   /* borrowed: the object in the version of the request */
+    struct ek_kind_view *list; /* empty while all policies match that version */
     size_t n;
-    struct ek_view *last; /* that a mutation was run on */
+    struct ek_kind_view *last; /* that a mutation was run on */
 };
 
 /* Makes the views that invocations need and ties them to it. 0, EK_E_NOMEM or EK_E_LIMIT. */
@@ -40,6 +40,6 @@ struct ek_working *ek_views_working(struct ek_views *views, const struct ek_invo
 int ek_views_finish(struct ek_views *views, struct ek_run *run);
 
 /* The API server's words for a built-in kind that cannot be converted back. */
-const char *ek_view_lost(const struct ek_view *view, struct ek_run *run);
+const char *ek_view_lost(const struct ek_kind_view *view, struct ek_run *run);
 
 #endif

@@ -78,3 +78,8 @@ bool ek_address_is_routable(const char *ip)
            !IN6_IS_ADDR_UNSPECIFIED(&v6) && !IN6_IS_ADDR_LINKLOCAL(&v6) &&
            !IN6_IS_ADDR_MULTICAST(&v6);
 }
+
+bool ek_address_is_loopback(const char *ip)
+{
+    return !strncmp(ip, "127.", 4) || !strcmp(ip, "::1");
+}

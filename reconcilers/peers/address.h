@@ -35,4 +35,7 @@ bool ek_address_parse(const char *s, char buf[EK_ADDRESS_SIZE], char ret_ip[EK_A
  */
 bool ek_address_is_routable(const char *ip);
 
+/* True for a canonical IP of this host itself, which only its own user's configuration may name. */
+bool ek_address_is_loopback(const char *ip);
+
 #endif

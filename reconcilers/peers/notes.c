@@ -37,7 +37,7 @@ void ek_notes_add(struct ek_notes *notes, const char *fmt, ...)
     va_end(args);
     text[whole_characters(text, strnlen(text, 1024))] = '\0';
     if (notes->n == EK_NOTES_MAX - 1)
-        snprintf(text, sizeof text, "more was left out");
+        snprintf(text, sizeof text, "further notes were left out");
     for (size_t i = 0; i < notes->n; i++)
         if (!strcmp(notes->items[i], text))
             return;

@@ -3,14 +3,14 @@
  * Notes: a bounded list of sentences for people, gathered while something is worked out.
  *
  * A note that is already there is not added again; the one that would exceed the bound becomes
- * "more was left out". Everything lives in the arena. Not thread safe.
+ * "further notes were left out". Everything lives in the arena. Not thread safe.
  */
 #ifndef RECONCILERS_PEERS_NOTES_H
 #define RECONCILERS_PEERS_NOTES_H
 
 #include <stddef.h>
 
-#include "api/arena.h"
+#include "api/base/arena.h"
 
 #define EK_NOTES_MAX 32
 

@@ -36,22 +36,54 @@ bool ek_pod_is_component(const struct ek_obj *pod, const char *component)
     return strcmp(s, "Succeeded") != 0 && strcmp(s, "Failed") != 0;
 }
 
-bool ek_pod_is_trusted(const struct ek_obj *pod)
+const struct ek_obj *ek_node_find(const struct ek_objs *nodes, const char *name)
 {
-    yyjson_val *root = ek_obj_root(pod);
+    size_t low = 0, high = nodes->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = strcmp(ek_obj_key(nodes->items[mid]), name);
+        if (order == 0)
+            return nodes->items[mid];
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+static bool is_mirror(const struct ek_obj *pod)
+{
     yyjson_val *owner;
     size_t i, n;
 
-    if (!yyjson_get_bool(ek_json_get(root, "spec", "hostNetwork", NULL)))
-        return false;
     if (ek_obj_annotation(pod, "kubernetes.io/config.mirror"))
         return true;
-    yyjson_arr_foreach(ek_json_get(root, "metadata", "ownerReferences", NULL), i, n, owner)
+    yyjson_arr_foreach(ek_json_get(ek_obj_root(pod), "metadata", "ownerReferences", NULL), i, n,
+                       owner)
     {
         if (has(ek_json_str(owner, "kind", NULL), "Node"))
             return true;
     }
     return false;
+}
+
+bool ek_pod_is_trusted(const struct ek_obj *pod)
+{
+    return yyjson_get_bool(ek_json_get(ek_obj_root(pod), "spec", "hostNetwork", NULL)) &&
+           is_mirror(pod);
+}
+
+bool ek_pod_is_proven(const struct ek_obj *pod, const struct ek_objs *nodes)
+{
+    const char *name = ek_json_str(ek_obj_root(pod), "spec", "nodeName", NULL);
+    const struct ek_obj *node = name ? ek_node_find(nodes, name) : NULL;
+
+    if (!is_mirror(pod))
+        return true;
+    return node && (ek_obj_label(node, "node-role.kubernetes.io/control-plane") ||
+                    ek_obj_label(node, "node-role.kubernetes.io/master"));
 }
 
 bool ek_pod_is_running(const struct ek_obj *pod)
@@ -60,8 +92,7 @@ bool ek_pod_is_running(const struct ek_obj *pod)
     return !*s || has(s, "Running") || has(s, "Unknown");
 }
 
-/* The container called like the component, else the first. */
-static yyjson_val *container_of(const struct ek_obj *pod, const char *component)
+yyjson_val *ek_pod_container(const struct ek_obj *pod, const char *component)
 {
     yyjson_val *list = ek_json_get(ek_obj_root(pod), "spec", "containers", NULL);
     yyjson_val *container;
@@ -96,28 +127,16 @@ static const char *flag_in(yyjson_val *args, const char *flag)
 
 const char *ek_pod_flag(const struct ek_obj *pod, const char *component, const char *flag)
 {
-    yyjson_val *container = container_of(pod, component);
+    yyjson_val *container = ek_pod_container(pod, component);
     const char *value = flag_in(yyjson_obj_get(container, "args"), flag);
     return value ? value : flag_in(yyjson_obj_get(container, "command"), flag);
 }
 
 const char *ek_node_hostname(const struct ek_objs *nodes, const char *name)
 {
-    size_t low = 0, high = nodes->n;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int order = strcmp(ek_obj_key(nodes->items[mid]), name);
-        if (order == 0) {
-            const char *label = ek_obj_label(nodes->items[mid], "kubernetes.io/hostname");
-            return label && *label ? label : name;
-        }
-        if (order < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return name;
+    const struct ek_obj *node = ek_node_find(nodes, name);
+    const char *label = node ? ek_obj_label(node, "kubernetes.io/hostname") : NULL;
+    return label && *label ? label : name;
 }
 
 const char *ek_pod_hostname(const struct ek_obj *pod, const struct ek_objs *nodes)
@@ -136,7 +155,7 @@ static bool contains(const char *name, size_t len, const char *part)
     return memmem(name, len, part, strlen(part)) != NULL;
 }
 
-/* Tells from the last part of an image's path whether its tag is a Kubernetes version. */
+/* True when the last part of an image's path shows that its tag is a Kubernetes version. */
 static bool has_kubernetes_tag(const char *name, size_t len, const char *component)
 {
     if (!strcmp(component, CLOUD_CONTROLLER_MANAGER))
@@ -148,7 +167,7 @@ static bool has_kubernetes_tag(const char *name, size_t len, const char *compone
 const char *ek_pod_image_version(const struct ek_obj *pod, const char *component,
                                  struct ek_arena *arena)
 {
-    const char *image = ek_json_str(container_of(pod, component), "image", NULL);
+    const char *image = ek_json_str(ek_pod_container(pod, component), "image", NULL);
     if (!image)
         return "";
     size_t len = strcspn(image, "@"); /* a digest may follow the tag */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a control plane pod tells of the process in it: which component, on which host, with which
+ * Facts of a control plane pod about its process: which component, on which host, with which
  * flags and from which image. Reads objects only; nothing is owned, everything is borrowed from
  * the objects unless an arena is given. Pure; any thread.
  */
@@ -9,12 +9,12 @@
 
 #include <stdbool.h>
 
-#include "api/arena.h"
-#include "reconcilers/skew/view.h"
+#include "api/base/arena.h"
+#include "reconcilers/peers/objs.h"
 
 /*
- * True when pod runs component ("kube-apiserver"), is in kube-system and has not ended. Told by
- * the label component (kubeadm's static pods) or k8s-app (kube-proxy, cloud controllers), or by
+ * True when pod runs component ("kube-apiserver"), is in kube-system and has not ended. Recognized
+ * by the label component (kubeadm's static pods) or k8s-app (kube-proxy, cloud controllers), or by
  * tier=control-plane and a name that starts with the component's.
  */
 bool ek_pod_is_component(const struct ek_obj *pod, const char *component);
@@ -26,8 +26,21 @@ bool ek_pod_is_component(const struct ek_obj *pod, const char *component);
  */
 bool ek_pod_is_trusted(const struct ek_obj *pod);
 
+/*
+ * True when pod may prove which version runs. A mirror pod is an unproven statement of its node:
+ * any kubelet may write one with any label, image and flags (plugin/pkg/admission/noderestriction:
+ * admitPodCreate), so one counts only of a node that carries the label
+ * node-role.kubernetes.io/control-plane (or master), which a kubelet cannot give itself
+ * (getModifiedLabels there). Pods that no kubelet wrote are made by those who may write to
+ * kube-system. nodes are in key order.
+ */
+bool ek_pod_is_proven(const struct ek_obj *pod, const struct ek_objs *nodes);
+
 /* True when the pod's phase is Running or not known. */
 bool ek_pod_is_running(const struct ek_obj *pod);
+
+/* The container of pod that is called like the component, else the first; NULL without any. */
+yyjson_val *ek_pod_container(const struct ek_obj *pod, const char *component);
 
 /*
  * The value of a flag ("--secure-port") in the command or the arguments of component's container,
@@ -38,6 +51,10 @@ const char *ek_pod_flag(const struct ek_obj *pod, const char *component, const c
 /* The hostname that the process in pod sees: of its node for pods on the host's network, the
  * pod's own otherwise. Never NULL. */
 const char *ek_pod_hostname(const struct ek_obj *pod, const struct ek_objs *nodes);
+
+/* The named node, NULL when there is none. nodes are in key order, and the key of a Node is its
+ * name. */
+const struct ek_obj *ek_node_find(const struct ek_objs *nodes, const char *name);
 
 /* The hostname of the named node: its label, else its name. nodes are in key order. */
 const char *ek_node_hostname(const struct ek_objs *nodes, const char *name);

@@ -24,13 +24,11 @@ struct roster_lease {
     const char *tied_by;
 };
 
-enum roster_source { ROSTER_SLICE, ROSTER_POD, ROSTER_STATIC };
-
-/* One trusted address. */
+/* One address. */
 struct roster_address {
     const char *text; /* canonical "ip:port" */
     const char *ip;
-    enum roster_source source;
+    enum ek_address_source source;
     bool ready;           /* in an EndpointSlice, and ready there */
     const char *pod_host; /* hostname of the node whose static pod has this address, "" unknown */
     const char *host;     /* hostname of the node with this InternalIP or nodeName, "" unknown */
@@ -52,7 +50,7 @@ struct roster {
 /* Reads the identity leases. */
 void ek_roster_read_leases__(struct roster *r);
 
-/* Reads the trusted addresses, what nodes and pods say of them, and their probes. */
+/* Reads the addresses, what nodes and pods say of them, and their probes. */
 void ek_roster_read_addresses__(struct roster *r);
 
 /* Ties leases to addresses, and notes what stays apart. */

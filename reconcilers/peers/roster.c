@@ -6,10 +6,11 @@
 
 #include "reconcilers/peers/roster-internal.h"
 
-static const char *const source_names[] = {
-    [ROSTER_SLICE] = "EndpointSlice",
-    [ROSTER_POD] = "Pod",
-    [ROSTER_STATIC] = "Static",
+static const char *const source_names[EK_ADDRESS_SOURCE_MAX] = {
+    [EK_ADDRESS_SLICE] = "EndpointSlice",
+    [EK_ADDRESS_SPEC] = "Static",
+    [EK_ADDRESS_CONFIGURED] = "Configured",
+    [EK_ADDRESS_POD] = "Pod",
 };
 
 static const char *first_of(const char *a, const char *b, const char *c)
@@ -42,6 +43,8 @@ static void peer_of_address(const struct roster_address *address, struct ek_rost
         first_of(peer->hostname, first_of(address->pod_host, address->host, ""), address->text);
     peer->address = address->text;
     peer->address_source = source_names[address->source];
+    peer->credential = ek_trust_decide(&(struct ek_trust_input){
+        .component = "kube-apiserver", .address = address->text, .source = address->source});
     peer->tied_by = lease ? lease->tied_by : "";
     peer->in_endpoints = address->ready;
     peer->probe = address->probe;
@@ -111,7 +114,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Servers on one node have one name by its hostname: all but the one with the lease go by address
- * then, and where nobody has a lease all do. */
+ * then, and without any lease all do. */
 static void make_names_unique(struct ek_roster *roster)
 {
     struct ek_roster_peer *peers = roster->peers;

@@ -7,6 +7,7 @@
 #include "reconcilers/peers/roster-internal.h"
 
 #define COMPONENT    "kube-apiserver"
+#define SERVICE      "kubernetes"
 #define DEFAULT_PORT 6443
 
 /* Rows read before duplicates are merged. Whoever may write EndpointSlices could name millions of
@@ -68,8 +69,8 @@ static void settle(struct roster *r)
     r->n_addresses = kept;
 }
 
-static void append(struct roster *r, const char *text, const char *ip, enum roster_source source,
-                   bool ready, const char *host)
+static void append(struct roster *r, const char *text, const char *ip,
+                   enum ek_address_source source, bool ready, const char *host)
 {
     if (r->n_addresses == ROWS_MAX) {
         r->n_passed_over++;
@@ -96,7 +97,7 @@ static void append(struct roster *r, const char *text, const char *ip, enum rost
  * addresses: who may edit a ControlPlane is not thereby one who may reach metadata services. */
 static bool may_be_listed(const char *ip)
 {
-    return ek_address_is_routable(ip) || !strncmp(ip, "127.", 4) || !strcmp(ip, "::1");
+    return ek_address_is_routable(ip) || ek_address_is_loopback(ip);
 }
 
 static void read_static(struct roster *r)
@@ -107,10 +108,10 @@ static void read_static(struct roster *r)
         if (!ek_address_parse(r->in->endpoints[i], text, ip))
             continue;
         if (may_be_listed(ip))
-            append(r, text, ip, ROSTER_STATIC, false, "");
+            append(r, text, ip, EK_ADDRESS_SPEC, false, "");
         else
             ek_notes_add(r->notes,
-                         "spec.peers.endpoints: %s is not called: link-local, multicast and "
+                         "spec.peers.endpoints: %s is not contacted: link-local, multicast and "
                          "unspecified addresses never are",
                          text);
     }
@@ -145,7 +146,7 @@ static void read_endpoint(struct roster *r, yyjson_val *endpoint, int64_t port)
         return;
     bool is_ready = !yyjson_is_false(ready); /* absent counts as ready (EndpointSlice API) */
     if (!r->in->only_static) {
-        append(r, text, ip, ROSTER_SLICE, is_ready,
+        append(r, text, ip, EK_ADDRESS_SLICE, is_ready,
                node && *node ? ek_node_hostname(&r->in->nodes, node) : "");
         return;
     }
@@ -161,9 +162,16 @@ static void read_slice(struct roster *r, const struct ek_obj *obj)
     yyjson_val *endpoint;
     size_t i, n;
 
-    if (strcmp(ek_obj_namespace(obj), "default") != 0 || !service ||
-        strcmp(service, "kubernetes") != 0)
+    if (strcmp(ek_obj_namespace(obj), "default") != 0 || !service || strcmp(service, SERVICE) != 0)
         return;
+    /* API servers keep this one and delete others of their Service, but only every few seconds: who
+     * may create EndpointSlices must not thereby name addresses that see our token. */
+    if (strcmp(ek_obj_name(obj), SERVICE) != 0) {
+        ek_notes_add(r->notes,
+                     "EndpointSlices of default/kubernetes other than the one that API servers "
+                     "write are ignored: name the API servers in spec.peers.endpoints");
+        return;
+    }
     yyjson_arr_foreach(yyjson_obj_get(root, "endpoints"), i, n, endpoint)
     {
         read_endpoint(r, endpoint, slice_port(root));
@@ -261,15 +269,10 @@ static void read_pod(struct roster *r, const struct ek_obj *pod)
     if (r->in->only_static || !ek_address_ip(own, ip) || !ek_address_is_routable(ip) ||
         !ek_address_join(ip, port, text))
         return;
-    append(r, text, ip, ROSTER_POD, false, "");
+    bool configured = r->in->configured && !strcmp(r->in->configured, text);
+    append(r, text, ip, configured ? EK_ADDRESS_CONFIGURED : EK_ADDRESS_POD, false, "");
     mark_pod_host(&r->addresses[r->n_addresses - 1], host);
     settle(r);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct ek_obj *const *x = a, *const *y = b;
-    return strcmp(ek_obj_key(*x), ek_obj_key(*y));
 }
 
 static void read_pods(struct roster *r)
@@ -281,7 +284,7 @@ static void read_pods(struct roster *r)
     for (size_t i = 0; i < pods->n; i++)
         if (ek_pod_is_component(pods->items[i], COMPONENT) && ek_pod_is_trusted(pods->items[i]))
             found[n++] = pods->items[i];
-    qsort(found, n, sizeof(struct ek_obj *), by_key);
+    qsort(found, n, sizeof(struct ek_obj *), ek_obj_by_key);
     for (size_t i = 0; i < n && r->n_addresses < EK_ROSTER_ADDRESSES_MAX; i++)
         read_pod(r, found[i]);
 }
@@ -371,7 +374,7 @@ void ek_roster_read_addresses__(struct roster *r)
         read_slice(r, r->in->endpoint_slices.items[i]);
     settle(r);
     if (r->n_addresses > EK_ROSTER_ADDRESSES_MAX) {
-        ek_notes_add(r->notes, "only %d of %zu addresses of API servers were looked at",
+        ek_notes_add(r->notes, "only %d of %zu addresses of API servers were examined",
                      EK_ROSTER_ADDRESSES_MAX, r->n_addresses + r->n_passed_over);
         r->n_addresses = EK_ROSTER_ADDRESSES_MAX;
     }

@@ -87,8 +87,8 @@ static struct roster_address *by_node(const struct roster *r, const struct roste
     return only(r, lease->hostname, on_node);
 }
 
-/* True when the certificate also names another server: one made for the whole control plane tells
- * nobody apart. */
+/* True when the certificate also names another server: a certificate for the whole control plane
+ * identifies no server. */
 static bool is_shared_certificate(const struct roster *r, const struct roster_lease *lease,
                                   const struct roster_address *address)
 {
@@ -220,19 +220,19 @@ static void note_unmatched(struct roster *r, const struct rest *rest)
     for (size_t i = 0; i < r->n_addresses; i++)
         if (!r->addresses[i].lease)
             addresses[n_addresses++] = r->addresses[i].text;
-    ek_notes_add(r->notes,
-                 "%zu identity lease%s (%s) and %zu address%s (%s) of API servers could not be "
-                 "matched, so these servers go by their addresses: list permission on kube-system "
-                 "pods and on nodes helps, or the annotation kubernetes.io/peer-advertise-address, "
-                 "which servers write with the feature gate UnknownVersionInteroperabilityProxy",
-                 rest->n_fresh, rest->n_fresh == 1 ? "" : "s",
-                 ek_notes_names(r->arena, leases, n_leases), rest->n_addresses,
-                 rest->n_addresses == 1 ? "" : "es",
-                 ek_notes_names(r->arena, addresses, n_addresses));
+    ek_notes_add(
+        r->notes,
+        "%zu identity lease%s (%s) and %zu address%s (%s) of API servers could not be "
+        "matched, so these servers are named by their addresses: list permission on kube-system "
+        "pods and on nodes helps, or the annotation kubernetes.io/peer-advertise-address, "
+        "which servers write with the feature gate UnknownVersionInteroperabilityProxy",
+        rest->n_fresh, rest->n_fresh == 1 ? "" : "s", ek_notes_names(r->arena, leases, n_leases),
+        rest->n_addresses, rest->n_addresses == 1 ? "" : "es",
+        ek_notes_names(r->arena, addresses, n_addresses));
 }
 
 /* More servers than leases: servers on one hostname share a lease, and a server whose hostname is
- * no label value never gets one (peers sheet, section 1). */
+ * no label value never gets one (component-helpers/apimachinery/lease). */
 static void note_leaseless(struct roster *r, const struct rest *rest)
 {
     const char **addresses = ek_arena_alloc(r->arena, (r->n_addresses + 1) * sizeof *addresses);

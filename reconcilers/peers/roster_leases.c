@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/time.h"
+#include "api/base/time.h"
 #include "reconcilers/peers/roster-internal.h"
 #include "reconcilers/peers/server_id.h"
 
@@ -19,8 +19,9 @@ static bool has_label(const struct ek_obj *obj, const char *name)
     return value && !strcmp(value, COMPONENT);
 }
 
-/* The real server checks neither namespace nor name (peers sheet, section 1); both are checked
- * here, so that only those who may write leases in kube-system can claim to be a server. */
+/* The API server checks neither namespace nor name (apiserver/pkg/util/peerproxy/peer_discovery.go:
+ * isValidPeerIdentityLease); both are checked here, so that only those who may write leases in
+ * kube-system can claim to be a server. */
 static bool is_identity_lease(const struct ek_obj *obj)
 {
     if (strcmp(ek_obj_namespace(obj), LEASE_NAMESPACE) != 0)
@@ -54,10 +55,10 @@ static void read_age(struct roster *r, const struct ek_obj *obj, struct roster_l
     if (renewed == EK_TIME_UNSET) {
         lease->age_ms = -1;
         lease->stale = true;
-        ek_notes_add(r->notes,
-                     "identity lease %s has no readable renewTime: it is taken for one that is no "
-                     "longer renewed",
-                     lease->name);
+        ek_notes_add(
+            r->notes,
+            "identity lease %s has no readable renewTime: it is treated as no longer renewed",
+            lease->name);
         return;
     }
     /* A server's clock may be ahead of ours. */
@@ -72,7 +73,7 @@ static bool read_lease(struct roster *r, const struct ek_obj *obj, struct roster
 
     if (ek_server_id_form(ek_obj_name(obj)) == EK_SERVER_ID_NONE) {
         ek_notes_add(r->notes,
-                     "lease %s is labelled as an API server's identity, but is not named like one: "
+                     "lease %s is labelled as an identity lease, but its name is not that of one: "
                      "it is ignored",
                      ek_notes_cut(r->arena, ek_obj_name(obj), 64));
         return false;
@@ -127,12 +128,6 @@ static void drop_superseded(struct roster *r)
     r->n_leases = kept;
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const struct ek_obj *const *x = a, *const *y = b;
-    return strcmp(ek_obj_key(*x), ek_obj_key(*y));
-}
-
 void ek_roster_read_leases__(struct roster *r)
 {
     const struct ek_objs *objs = &r->in->leases;
@@ -142,7 +137,7 @@ void ek_roster_read_leases__(struct roster *r)
     for (size_t i = 0; i < objs->n; i++)
         if (is_identity_lease(objs->items[i]))
             found[n++] = objs->items[i];
-    qsort(found, n, sizeof(struct ek_obj *), by_key);
+    qsort(found, n, sizeof(struct ek_obj *), ek_obj_by_key);
     r->leases = ek_arena_alloc(r->arena, (n + 1) * sizeof *r->leases);
     for (size_t i = 0; i < n; i++)
         if (read_lease(r, found[i], &r->leases[r->n_leases]))
@@ -150,7 +145,7 @@ void ek_roster_read_leases__(struct roster *r)
     /* The freshest first, because they are the ones to keep, and to keep ahead of stale ones. */
     qsort(r->leases, r->n_leases, sizeof *r->leases, by_age);
     if (r->n_leases > EK_ROSTER_LEASES_MAX) {
-        ek_notes_add(r->notes, "only the %d freshest of %zu identity leases were looked at",
+        ek_notes_add(r->notes, "only the %d freshest of %zu identity leases were examined",
                      EK_ROSTER_LEASES_MAX, r->n_leases);
         r->n_leases = EK_ROSTER_LEASES_MAX;
     }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 #define HASH_BYTES 16
 #define HASH_CHARS 26 /* ceil(16 * 8 / 5) */

@@ -3,10 +3,11 @@
  * The server id: what an API server calls itself, which is also the name of its identity Lease.
  *
  * It is a hash of the process's hostname, so a lease's name proves the hostname that its label
- * claims, and two servers on one hostname have one id. Two formulas exist (peers sheet, sections 0
- * and 1): since Kubernetes 1.27 "apiserver-" and a hash over length-prefixed hostname and
- * "kube-apiserver"; in 1.26 "kube-apiserver-" and a hash over the bare hostname. Both print the
- * first 16 bytes of SHA-256 as 26 characters of lower-case base32 without padding.
+ * claims, and two servers on one hostname have one id. Two formulas exist
+ * (apiserver/pkg/server/config.go: NewConfig): since Kubernetes 1.27 "apiserver-" and a hash over
+ * length-prefixed hostname and "kube-apiserver"; in 1.26 "kube-apiserver-" and a hash over the bare
+ * hostname. Both print the first 16 bytes of SHA-256 as 26 characters of lower-case base32 without
+ * padding.
  *
  * Pure; any thread.
  */
@@ -25,7 +26,7 @@ enum ek_server_id_form {
     EK_SERVER_ID_FORM_MAX,
 };
 
-/* Tells which form name has, by prefix, length and alphabet; name must not be NULL. */
+/* Returns the form of name, by prefix, length and alphabet; name must not be NULL. */
 enum ek_server_id_form ek_server_id_form(const char *name);
 
 /*

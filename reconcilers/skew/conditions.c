@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 #include "reconcilers/skew/text.h"
 
 /* Culprits that a message names; the rest is counted. */
@@ -62,8 +62,10 @@ enum ek_cond_status ek_skew_peer_reachable(const struct ek_peer_fact *peer)
     if (strcmp(peer->unreachable_reason, "NotProbed") == 0 ||
         strcmp(peer->unreachable_reason, "NotEnumerated") == 0)
         return EK_COND_UNKNOWN;
-    return strcmp(peer->unreachable_reason, "NoAddress") == 0 && peer->live ? EK_COND_UNKNOWN
-                                                                            : EK_COND_FALSE;
+    /* A server that cannot be probed is not therefore down. */
+    bool unasked = strcmp(peer->unreachable_reason, "NoAddress") == 0 ||
+                   strcmp(peer->unreachable_reason, "NotTrusted") == 0;
+    return unasked && peer->live ? EK_COND_UNKNOWN : EK_COND_FALSE;
 }
 
 enum ek_cond_status ek_skew_peer_ready(const struct ek_peer_fact *peer)
@@ -106,7 +108,7 @@ static struct ek_skew_cond peers_reachable(struct ek_skew_report *r, struct ek_a
     if (down.n > 0)
         return cond(arena, EK_COND_FALSE, "PeerUnreachable",
                     "%zu of %zu API servers not reachable: %s; check the server, and that its "
-                    "address can be reached from here",
+                    "address is reachable from Evenkeel",
                     down.n, facts->n_peers, culprits_text(&down));
     if (!facts->enumerated)
         return cond(arena, EK_COND_UNKNOWN, "NotEnumerated",
@@ -116,7 +118,7 @@ static struct ek_skew_cond peers_reachable(struct ek_skew_report *r, struct ek_a
                     "no API server found; name them in spec.peers.endpoints");
     if (unsure.n > 0)
         return cond(arena, EK_COND_UNKNOWN, "NotProbed",
-                    "not asked yet, or no address to ask at: %s", culprits_text(&unsure));
+                    "not probed yet, or without a known address: %s", culprits_text(&unsure));
     return cond(arena, EK_COND_TRUE, "AllReachable", "%zu of %zu API servers answer",
                 r->n_reachable, facts->n_peers);
 }
@@ -135,7 +137,7 @@ static const char *said(struct ek_arena *arena, const char *message, const char 
     return remedy[0] ? ek_arena_printf(arena, "%s (%s)", message, remedy) : message;
 }
 
-/* What to say of broken rules. */
+/* The condition for broken rules. */
 static struct ek_skew_cond skew_broken(struct ek_skew_report *r, struct ek_arena *arena)
 {
     const struct ek_judgement *j = &r->judgement;
@@ -146,7 +148,7 @@ static struct ek_skew_cond skew_broken(struct ek_skew_report *r, struct ek_arena
         blame(&c, said(arena, j->violations[i].message, j->violations[i].remedy));
     }
     if (r->n_young == j->n_violations)
-        return cond(arena, EK_COND_TRUE, "WithinGracePeriod", "tolerated for now: %s",
+        return cond(arena, EK_COND_TRUE, "WithinGracePeriod", "within the grace period: %s",
                     culprits_text(&c));
     return cond(arena, EK_COND_FALSE,
                 one_rule ? ek_rule_name(j->violations[0].rule) : "MultipleViolations", "%s",
@@ -200,7 +202,8 @@ static struct ek_skew_cond skew_supported(struct ek_skew_report *r, struct ek_ar
     c = gather(r, arena, EK_VERDICT_AT_LIMIT);
     if (c.n > 0)
         return cond(arena, EK_COND_TRUE, "AtLimit", "%s", culprits_text(&c));
-    return cond(arena, EK_COND_TRUE, "Supported", "every component suits the API servers at %s",
+    return cond(arena, EK_COND_TRUE, "Supported",
+                "every component is within the supported version skew of the API servers at %s",
                 span_text(arena, b->min_ev.at, b->max_ev.at));
 }
 
@@ -217,40 +220,76 @@ static struct ek_skew_cond no_difference(const struct ek_comparison *c, struct e
         return cond(arena, EK_COND_UNKNOWN, "NotCompared", "%s of %s not known; %s", what,
                     some_text(arena, &c->not_compared), remedy);
     if (c->n_compared == 0)
-        return cond(arena, EK_COND_UNKNOWN, "NoData", "no API server has told its %s yet", what);
+        return cond(arena, EK_COND_UNKNOWN, "NoData", "no API server has reported its %s yet",
+                    what);
     return cond(arena, EK_COND_TRUE, "Consistent", "%s: the same at %zu API server%s", what,
                 c->n_compared, c->n_compared == 1 ? "" : "s");
 }
 
-static const char *discovery_example(const struct ek_skew_report *r, struct ek_arena *arena)
+/* The first differences of built-in or of custom groups. */
+static const char *discovery_example(const struct ek_skew_report *r, struct ek_arena *arena,
+                                     bool custom)
 {
+    const struct ek_comparison *all = &r->differences.discovery;
     struct culprits c = {arena, "", 0};
     for (size_t i = 0; i < r->differences.discovery.n_rows; i++) {
         const struct ek_discovery_difference *row = &r->differences.discovery_rows[i];
-        blame(&c, ek_arena_printf(arena, "%s%s%s is not served by %s", row->group_version,
-                                  row->resource[0] ? " " : "", row->resource,
-                                  some_text(arena, &row->missing_from)));
+        if (row->custom != custom)
+            continue;
+        const char *what = ek_arena_printf(arena, "%s%s%s", row->group_version,
+                                           row->resource[0] ? " " : "", row->resource);
+        blame(&c, row->differs[0]
+                      ? ek_arena_printf(arena, "%s has other %s at %s", what, row->differs,
+                                        some_text(arena, &row->differs_at))
+                      : ek_arena_printf(arena, "%s is not served by %s", what,
+                                        some_text(arena, &row->missing_from)));
     }
-    c.n = r->differences.discovery.n;
+    c.n = custom ? all->n_custom : all->n - all->n_custom;
     return culprits_text(&c);
+}
+
+/* Differences that do not follow from versions or flags. */
+static struct ek_skew_cond custom_discovery(const struct ek_skew_report *r, struct ek_arena *arena)
+{
+    const struct ek_comparison *c = &r->differences.discovery;
+    if (r->n_spread > 0)
+        return cond(arena, EK_COND_FALSE, "CustomResourcesDiffer",
+                    "%s for %d s or longer: check that the CustomResourceDefinition is Established "
+                    "and the APIService Available, and the log of that API server",
+                    discovery_example(r, arena, true), EK_SPREADING_MS / 1000);
+    if (c->n_stale > 0)
+        return cond(
+            arena, EK_COND_FALSE, "GroupsStale",
+            "the resources of %s%s are not known, because API servers cannot read them from "
+            "an aggregated API server (Stale): check the APIService and its Service",
+            c->stale_example,
+            c->n_stale > 1 ? ek_arena_printf(arena, " and %zu more", c->n_stale - 1) : "");
+    struct ek_skew_cond rest = no_difference(
+        c, arena, "discovery", "grant get on /api and /apis, and check that the server answers");
+    if (c->n_custom == 0 || rest.status != EK_COND_TRUE)
+        return rest;
+    return cond(arena, EK_COND_TRUE, "Spreading",
+                "%s; API servers learn of custom resources one by one, so the difference counts "
+                "after %d s",
+                discovery_example(r, arena, true), EK_SPREADING_MS / 1000);
 }
 
 static struct ek_skew_cond discovery_consistent(struct ek_skew_report *r, struct ek_arena *arena)
 {
     const struct ek_comparison *c = &r->differences.discovery;
-    if (c->n == 0)
-        return no_difference(c, arena, "discovery",
-                             "grant get on /api and /apis, and check that the server answers");
-    const char *example = discovery_example(r, arena);
+    if (c->n == c->n_custom)
+        return custom_discovery(r, arena);
+    const char *example = discovery_example(r, arena, false);
     if (c->drift)
         return cond(arena, EK_COND_FALSE, "DiscoveryDiffers",
                     "API servers of the same version differ, as in %s: align their "
                     "--runtime-config and --feature-gates (%s)",
                     c->drift_example, example);
-    return cond(arena, EK_COND_FALSE, "DiscoveryDiffersByVersion",
-                "%s; a request may meet a server that answers 404: bring all API servers to one "
-                "emulation version",
-                example);
+    return cond(
+        arena, EK_COND_FALSE, "DiscoveryDiffersByVersion",
+        "%s; a request may reach an API server that answers 404: bring all API servers to one "
+        "emulation version",
+        example);
 }
 
 static const char *gates_example(const struct ek_skew_report *r, struct ek_arena *arena)
@@ -261,19 +300,42 @@ static const char *gates_example(const struct ek_skew_report *r, struct ek_arena
         const struct ek_some_peers *other =
             row->disabled_by.n > 0 ? &row->disabled_by : &row->missing_from;
         bool some_on = row->enabled_by.n > 0;
-        blame(&c, ek_arena_printf(arena, "%s is %s at %s and %s at %s", row->gate,
+        const char *flags =
+            row->by_flags.n == 0
+                ? ""
+                : ek_arena_printf(arena, " (by the flags of %s)", some_text(arena, &row->by_flags));
+        blame(&c, ek_arena_printf(arena, "%s is %s at %s and %s at %s%s", row->gate,
                                   some_on ? "on" : "off",
                                   some_text(arena, some_on ? &row->enabled_by : &row->disabled_by),
                                   some_on && row->disabled_by.n > 0 ? "off" : "unknown",
-                                  some_text(arena, some_on ? other : &row->missing_from)));
+                                  some_text(arena, some_on ? other : &row->missing_from), flags));
     }
     c.n = r->differences.gates.n;
     return culprits_text(&c);
 }
 
+/* API servers agree, and another component of their version does not. */
+static struct ek_skew_cond component_gates(const struct ek_skew_report *r, struct ek_arena *arena)
+{
+    const struct ek_differences *d = &r->differences;
+    struct culprits c = {arena, "", 0};
+    for (size_t i = 0; i < d->n_component_gate_rows; i++) {
+        const struct ek_component_gate *row = &d->component_gates[i];
+        blame(&c, ek_arena_printf(arena, "%s is on at %s and off at %s", row->gate,
+                                  some_text(arena, &row->enabled_by),
+                                  some_text(arena, &row->disabled_by)));
+    }
+    c.n = d->n_component_gates;
+    return cond(arena, EK_COND_FALSE, "ComponentFeatureGatesDiffer",
+                "components of the same version differ: %s; align their --feature-gates",
+                culprits_text(&c));
+}
+
 static struct ek_skew_cond gates_consistent(struct ek_skew_report *r, struct ek_arena *arena)
 {
     const struct ek_comparison *c = &r->differences.gates;
+    if (c->n == 0 && r->differences.n_component_gates > 0)
+        return component_gates(r, arena);
     if (c->n == 0)
         return no_difference(c, arena, "feature gates", "grant get on /metrics");
     const char *example = gates_example(r, arena);
@@ -326,11 +388,69 @@ static struct ek_skew_cond ready(struct ek_skew_report *r, struct ek_arena *aren
     bool alike = r->conditions[EK_SKEW_COND_DISCOVERY_CONSISTENT].status != EK_COND_FALSE &&
                  r->conditions[EK_SKEW_COND_FEATURE_GATES_CONSISTENT].status != EK_COND_FALSE;
     return cond(arena, EK_COND_TRUE, alike ? "Supported" : "SupportedWithDifferences",
-                "%zu API server%s at %s, every component within the rules%s", r->facts.n_peers,
-                r->facts.n_peers == 1 ? "" : "s", span_text(arena, b->min_ev.at, b->max_ev.at),
+                "%zu API server%s at %s, every component within the supported version skew%s",
+                r->facts.n_peers, r->facts.n_peers == 1 ? "" : "s",
+                span_text(arena, b->min_ev.at, b->max_ev.at),
                 alike ? ""
                       : "; they differ in what they serve or enable, see "
                         "DiscoveryConsistent and FeatureGatesConsistent");
+}
+
+/* ---- Documents ---- */
+
+int ek_skew_n_conditions(const struct ek_skew_report *r)
+{
+    return r->view->documents ? EK_SKEW_CONDITION_MAX : EK_SKEW_COND_DISCOVERY_MERGED;
+}
+
+const struct ek_view_peer *ek_skew_documents_of(const struct ek_skew_report *r,
+                                                const struct ek_peer_fact *peer)
+{
+    size_t n = 0;
+    const struct ek_view_peer *peers =
+        r->view->documents ? ek_view_peers(r->view->documents, &n) : NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(peers[i].name, peer->name))
+            return &peers[i];
+    return NULL;
+}
+
+static struct ek_skew_cond discovery_merged(const struct ek_skew_report *r, struct ek_arena *arena)
+{
+    size_t n = 0;
+    const struct ek_view_peer *peers = ek_view_peers(r->view->documents, &n);
+    struct culprits unread = {arena, "", 0}, away = {arena, "", 0};
+
+    for (size_t i = 0; i < n; i++) {
+        if (!peers[i].fetched)
+            blame(&unread, ek_skew_clean(arena, peers[i].name));
+        else if (!peers[i].routable)
+            blame(&away, ek_skew_clean(arena, peers[i].name));
+    }
+    if (n == 0)
+        return cond(arena, EK_COND_UNKNOWN, "NoPeers", "no API server found");
+    if (!ek_view_is_complete(r->view->documents) && unread.n > 0)
+        return cond(arena, EK_COND_FALSE, "NotRead",
+                    "documents that were never read: %s; a proxy answers discovery by 503 until "
+                    "then",
+                    culprits_text(&unread));
+    if (!ek_view_is_complete(r->view->documents))
+        return cond(arena, EK_COND_FALSE, "TooLarge",
+                    "there are too many API servers, or their documents are too large; a proxy "
+                    "answers discovery by 503");
+    if (unread.n > 0)
+        return cond(arena, EK_COND_FALSE, "PartlyRead",
+                    "documents that were never read: %s; a proxy answers 503, and not 404, for "
+                    "resources that no other API server serves",
+                    culprits_text(&unread));
+    if (away.n > 0)
+        return cond(arena, EK_COND_TRUE, "OldDocuments",
+                    "old documents of API servers that take no requests: %s; resources that only "
+                    "these serve are unavailable",
+                    culprits_text(&away));
+    return cond(arena, EK_COND_TRUE, "Complete", "documents of %zu API server%s", n,
+                n == 1 ? "" : "s");
 }
 
 /* When the same violation was first seen according to the old status. */
@@ -369,10 +489,45 @@ static void date_violations(struct ek_skew_report *r)
     }
 }
 
+/* When the same difference was first seen according to the old status. */
+static int64_t differs_since(yyjson_val *old_status, const struct ek_discovery_difference *row)
+{
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach(ek_json_get(old_status, "differences", "discovery", NULL), i, max, item)
+    {
+        if (strcmp(ek_json_text(item, "groupVersion"), row->group_version) == 0 &&
+            strcmp(ek_json_text(item, "resource"), row->resource) == 0 &&
+            strcmp(ek_json_text(item, "differs"), row->differs) == 0)
+            return ek_time_parse(ek_json_text(item, "since"));
+    }
+    return EK_TIME_UNSET;
+}
+
+static void date_differences(struct ek_skew_report *r)
+{
+    int64_t now = r->view->now_ms;
+    r->spreading_ms = EK_TIME_UNSET;
+    for (size_t i = 0; i < r->differences.discovery.n_rows; i++) {
+        struct ek_discovery_difference *row = &r->differences.discovery_rows[i];
+        if (!row->custom)
+            continue;
+        row->since_ms = differs_since(r->old_status, row);
+        if (row->since_ms == EK_TIME_UNSET || row->since_ms > now)
+            row->since_ms = now;
+        int64_t end = row->since_ms / 1000 * 1000 + EK_SPREADING_MS;
+        if (end <= now)
+            r->n_spread++;
+        else if (r->spreading_ms == EK_TIME_UNSET || end < r->spreading_ms)
+            r->spreading_ms = end;
+    }
+}
+
 void ek_skew_conclude(struct ek_skew_report *r, struct ek_arena *arena)
 {
     struct ek_skew_cond *c = r->conditions;
     date_violations(r);
+    date_differences(r);
     c[EK_SKEW_COND_PEERS_REACHABLE] = peers_reachable(r, arena);
     c[EK_SKEW_COND_SKEW_SUPPORTED] = skew_supported(r, arena);
     c[EK_SKEW_COND_DISCOVERY_CONSISTENT] = discovery_consistent(r, arena);
@@ -380,4 +535,6 @@ void ek_skew_conclude(struct ek_skew_report *r, struct ek_arena *arena)
     c[EK_SKEW_COND_NEXT_VERSION_SAFE] = cond(
         arena, r->judgement.next.safe, r->judgement.next.reason, "%s", r->judgement.next.message);
     c[EK_SKEW_COND_READY] = ready(r, arena);
+    if (r->view->documents)
+        c[EK_SKEW_COND_DISCOVERY_MERGED] = discovery_merged(r, arena);
 }

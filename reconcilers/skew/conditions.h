@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report: everything one plan knows, gathered for those who publish it, and the conditions
- * that sum it up.
+ * The report: the facts and findings of one plan, and the conditions that sum them up.
  *
- * Conditions are worked out once, here; status, events and metrics only write them in their own
- * form. A message names the culprit and the remedy, and is the same as long as the facts are.
- * Which condition says what is told in README.md beside this file. Pure; all lives in the arena.
+ * Conditions are computed once, here; status, events and metrics only format them. A message names
+ * the culprit and the remedy, and is the same as long as the facts are. README.md beside this file
+ * describes each condition. Pure; all lives in the arena.
  */
 #ifndef RECONCILERS_SKEW_CONDITIONS_H
 #define RECONCILERS_SKEW_CONDITIONS_H
 
+#include "reconcilers/peers/view.h"
 #include "reconcilers/skew/differences.h"
 #include "reconcilers/skew/judge.h"
 
@@ -24,8 +24,11 @@
     X(DISCOVERY_CONSISTENT, "DiscoveryConsistent")                                                 \
     /* All API servers set the feature gates that they share alike. */                             \
     X(FEATURE_GATES_CONSISTENT, "FeatureGatesConsistent")                                          \
-    /* Going to the next version breaks nothing. */                                                \
-    X(NEXT_VERSION_SAFE, "NextVersionSafe")
+    /* An upgrade to the next version breaks no rule. */                                           \
+    X(NEXT_VERSION_SAFE, "NextVersionSafe")                                                        \
+    /* The discovery documents of all API servers can be merged. The last one: it is left out      \
+       where the documents are not known. */                                                       \
+    X(DISCOVERY_MERGED, "DiscoveryMerged")
 
 enum ek_skew_condition {
 #define X(name, text) EK_SKEW_COND_##name,
@@ -57,17 +60,27 @@ struct ek_skew_report {
     size_t n_reachable;   /* peers */
     size_t n_young;       /* violations younger than the grace period */
     int64_t grace_end_ms; /* when the first of these gets too old, EK_TIME_UNSET without any */
+    size_t n_spread; /* listed differences of custom groups that last EK_SPREADING_MS or longer */
+    int64_t spreading_ms; /* when the first younger one gets too old, EK_TIME_UNSET without any */
     struct ek_skew_cond conditions[EK_SKEW_CONDITION_MAX];
 };
 
-/* Whether one API server answers: UNKNOWN while it has not been asked or cannot be called. */
+/* Whether one API server answers: UNKNOWN while it has not been probed or has no address. */
 enum ek_cond_status ek_skew_peer_reachable(const struct ek_peer_fact *peer);
 
-/* Whether it calls itself ready; UNKNOWN when it does not answer. */
+/* Whether the API server's /readyz succeeds; UNKNOWN when the server does not answer. */
 enum ek_cond_status ek_skew_peer_ready(const struct ek_peer_fact *peer);
 
+/* The peer's place in the documents of the view; NULL when the documents have no such peer. */
+const struct ek_view_peer *ek_skew_documents_of(const struct ek_skew_report *report,
+                                                const struct ek_peer_fact *peer);
+
+/* How many conditions there are: without documents the last one is left out. */
+int ek_skew_n_conditions(const struct ek_skew_report *report);
+
 /* Fills in since when each violation is known (from old_status, otherwise now), n_reachable,
- * n_young and the conditions; the rest of report is complete already. */
+ * n_young, since when each difference of a custom group is known, and the conditions; the rest of
+ * report is complete already. */
 void ek_skew_conclude(struct ek_skew_report *report, struct ek_arena *arena);
 
 #endif

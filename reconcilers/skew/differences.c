@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "reconcilers/skew/builtin_groups.h"
 #include "reconcilers/skew/text.h"
 
 /* Differences that are examined for drift; beyond it one more example says nothing new. */
@@ -66,7 +67,9 @@ static bool same_entries(const struct class *class, const struct ek_discovery_en
     for (size_t i = 0; i < n; i++)
         if (strcmp(class->entries[i].resource, entries[i].resource) != 0 ||
             strcmp(class->entries[i].version, entries[i].version) != 0 ||
-            strcmp(class->entries[i].group, entries[i].group) != 0)
+            strcmp(class->entries[i].group, entries[i].group) != 0 ||
+            class->entries[i].stale != entries[i].stale ||
+            memcmp(class->entries[i].facets, entries[i].facets, sizeof entries[i].facets) != 0)
             return false;
     return true;
 }
@@ -136,7 +139,7 @@ static const char *resource_at(const struct class *class)
     return class->in < class->end ? class->entries[class->in].resource : NULL;
 }
 
-/* The next resource of the group version; has tells which classes have it. */
+/* The next resource of the group version; has is the set of classes that have it. */
 static const char *next_resource(struct compare *c)
 {
     const char *first = NULL;
@@ -198,16 +201,20 @@ static void name_peers(const struct compare *c, const bool *which, struct ek_som
             ek_some_peers_add__(out, c->facts->peers[i].name);
 }
 
-/* Notes one difference: the classes in has serve it, those in lacks don't. */
+/* Notes one difference: the classes in has serve the resource, those in lacks do not, or serve the
+ * resource with other facets (differs, "" for none). */
 static struct ek_discovery_difference *add_row(struct compare *c,
                                                const struct ek_discovery_entry *gv,
-                                               const char *resource, const bool *lacks)
+                                               const char *resource, const bool *lacks,
+                                               const char *differs)
 {
     struct ek_comparison *out = &c->out->discovery;
     const char *group_version = ek_skew_clean_max(
         c->arena,
         ek_arena_printf(c->arena, "%s%s%s", gv->group, gv->group[0] ? "/" : "", gv->version), 192);
-    if (!out->drift && out->n < DRIFT_ROWS_MAX && is_drift(c, lacks)) {
+    bool custom = !ek_skew_is_builtin_group(gv->group);
+    out->n_custom += custom;
+    if (!custom && !out->drift && out->n < DRIFT_ROWS_MAX && is_drift(c, lacks)) {
         out->drift = true;
         out->drift_example =
             ek_arena_printf(c->arena, "%s%s%s", group_version, resource[0] ? " " : "",
@@ -221,10 +228,47 @@ static struct ek_discovery_difference *add_row(struct compare *c,
         .group_version = group_version,
         .resource = ek_skew_clean_max(c->arena, resource, 128),
         .n_resources = 1,
+        .custom = custom,
+        .since_ms = EK_TIME_UNSET,
+        .differs = differs,
     };
     name_peers(c, c->has, &row->served_by);
-    name_peers(c, lacks, &row->missing_from);
+    name_peers(c, lacks, *differs ? &row->differs_at : &row->missing_from);
     return row;
+}
+
+/* The entry of the resource that next_resource has just stepped over. */
+static const struct ek_discovery_entry *stepped_over(const struct class *class)
+{
+    return &class->entries[class->in - 1];
+}
+
+/* Compares the facets of a resource between the classes that have it. */
+static void compare_facets(struct compare *c, const struct ek_discovery_entry *gv,
+                           const char *resource, bool *lacks)
+{
+    static const char *const names[] = {"kind", "scope", "verbs", "short names"};
+    const struct ek_discovery_entry *first = NULL;
+    bool facets[EK_DISCOVERY_FACETS] = {false}, any = false;
+    const char *differs = "";
+    for (size_t k = 0; k < c->n_classes; k++) {
+        lacks[k] = false;
+        if (!c->has[k])
+            continue;
+        const struct ek_discovery_entry *e = stepped_over(&c->classes[k]);
+        first = first ? first : e;
+        for (size_t f = 0; f < EK_DISCOVERY_FACETS; f++)
+            if (e->facets[f] != first->facets[f])
+                any = facets[f] = lacks[k] = true;
+    }
+    if (!any)
+        return;
+    for (size_t f = 0; f < EK_DISCOVERY_FACETS; f++)
+        if (facets[f])
+            differs = ek_arena_printf(c->arena, "%s%s%s", differs, *differs ? ", " : "", names[f]);
+    for (size_t k = 0; k < c->n_classes; k++)
+        c->has[k] = c->has[k] && !lacks[k];
+    add_row(c, gv, resource, lacks, differs);
 }
 
 /* Compares the resources of one group version between the classes that have any of it. Returns
@@ -243,7 +287,8 @@ static size_t compare_resources(struct compare *c, const struct ek_discovery_ent
             differs = differs || lacks[k];
         }
         if (differs)
-            add_row(c, gv, resource, lacks);
+            add_row(c, gv, resource, lacks, "");
+        compare_facets(c, gv, resource, lacks);
     }
     return n;
 }
@@ -259,20 +304,38 @@ static void compare_group_version(struct compare *c, const struct ek_discovery_e
         any = any || absent[k];
     }
     if (any)
-        row = add_row(c, gv, "", absent);
+        row = add_row(c, gv, "", absent, "");
     size_t n = compare_resources(c, gv, absent, lacks);
     if (row)
         row->n_resources = n;
+}
+
+/* A group version that a peer marks Stale comes from an aggregated API server that the peer cannot
+ * read (kube-aggregator, pkg/apiserver/handler_discovery.go, 1.36). All peers may agree on that:
+ * the resources are not consistent all the same. */
+static void note_stale(struct compare *c, const struct ek_discovery_entry *gv)
+{
+    struct ek_comparison *out = &c->out->discovery;
+    bool stale = false;
+    for (size_t k = 0; k < c->n_classes; k++) {
+        const struct class *class = &c->classes[k];
+        stale = stale || (class->at < class->end && class->entries[class->at].stale);
+    }
+    if (stale && out->n_stale++ == 0)
+        out->stale_example = ek_skew_clean_max(
+            c->arena, ek_arena_printf(c->arena, "%s/%s", gv->group, gv->version), 192);
 }
 
 static void compare_discovery(struct compare *c)
 {
     bool *absent = ek_arena_alloc(c->arena, (c->n_classes + 1) * sizeof(bool));
     bool *lacks = ek_arena_alloc(c->arena, (c->n_classes + 1) * sizeof(bool));
-    if (c->n_classes > 1)
-        for (const struct ek_discovery_entry *gv = next_group_version(c); gv;
-             gv = next_group_version(c))
+    for (const struct ek_discovery_entry *gv = next_group_version(c); gv;
+         gv = next_group_version(c)) {
+        note_stale(c, gv);
+        if (c->n_classes > 1)
             compare_group_version(c, gv, absent, lacks);
+    }
     for (size_t k = 0; k < c->n_classes; k++)
         for (size_t i = 0; i < c->classes[k].n_peers; i++)
             c->out->missing_resources[c->classes[k].peers[i]] = c->classes[k].missing;
@@ -284,6 +347,7 @@ void ek_skew_compare(const struct ek_skew_facts *facts, struct ek_arena *arena,
     size_t n = facts->n_peers + 1;
     *ret = (struct ek_differences){0};
     ret->discovery.drift_example = ret->gates.drift_example = "";
+    ret->discovery.stale_example = "";
     ret->discovery_rows = ek_arena_alloc(arena, EK_DIFFERENCES_MAX * sizeof(*ret->discovery_rows));
     ret->missing_resources = ek_arena_alloc(arena, n * sizeof(size_t));
     struct compare c = {.facts = facts, .arena = arena, .out = ret};
@@ -292,4 +356,5 @@ void ek_skew_compare(const struct ek_skew_facts *facts, struct ek_arena *arena,
     classify_all(&c);
     compare_discovery(&c);
     ek_skew_compare_gates__(facts, arena, ret);
+    ek_skew_compare_components__(facts, arena, ret);
 }

@@ -8,11 +8,13 @@ enum setting {
     OFF,
     ON,
     MISSING,
+    UNTOLD, /* by flags, which do not set it */
 };
 
 /* One compared peer and how far its sorted list of gates has been read. */
 struct reader {
     const struct ek_peer_fact *peer;
+    bool flags; /* its gates were not read: what its pod's flags set */
     size_t at;
     enum setting now; /* of the gate being looked at */
 };
@@ -25,28 +27,41 @@ static size_t open_readers(const struct ek_skew_facts *facts, struct reader *rea
         const struct ek_peer_fact *peer = &facts->peers[i];
         if (!peer->live)
             continue;
-        if (peer->probe && peer->probe->gates &&
-            ek_skew_comparable__(peer->probe, &peer->probe->metrics_answer))
-            readers[n++] = (struct reader){peer, 0, MISSING};
+        bool read = peer->probe && peer->probe->gates &&
+                    ek_skew_comparable__(peer->probe, &peer->probe->metrics_answer);
+        if (read)
+            out->n_compared++;
         else
             ek_some_peers_add__(&out->not_compared, peer->name);
+        if (read || peer->n_flag_gates)
+            readers[n++] = (struct reader){.peer = peer, .flags = !read};
     }
-    return out->n_compared = n;
+    return n;
 }
 
 /* The gate that the reader is at, NULL at the end of its list. */
 static const char *current(const struct reader *reader)
 {
-    const struct ek_probe *probe = reader->peer->probe;
-    return reader->at < probe->n_gates ? probe->gates[reader->at].name : NULL;
+    const struct ek_peer_fact *peer = reader->peer;
+    if (reader->flags)
+        return reader->at < peer->n_flag_gates ? peer->flag_gates[reader->at].name : NULL;
+    return reader->at < peer->probe->n_gates ? peer->probe->gates[reader->at].name : NULL;
 }
 
-/* Notes the reader's setting of a gate and steps over it, and over it again if it is told twice. */
+static bool is_on(const struct reader *reader)
+{
+    return reader->flags ? reader->peer->flag_gates[reader->at].on
+                         : reader->peer->probe->gates[reader->at].enabled;
+}
+
+/* Notes the reader's setting of a gate and steps over it, and over a repetition. */
 static void read_gate(struct reader *reader, const char *gate)
 {
-    reader->now = MISSING;
-    for (const char *s = current(reader); s && strcmp(s, gate) == 0; s = current(reader))
-        reader->now = reader->peer->probe->gates[reader->at++].enabled ? ON : OFF;
+    reader->now = reader->flags ? UNTOLD : MISSING;
+    for (const char *s = current(reader); s && strcmp(s, gate) == 0; s = current(reader)) {
+        reader->now = is_on(reader) ? ON : OFF;
+        reader->at++;
+    }
 }
 
 /* The next gate in name order and every reader's setting of it; NULL at the end. */
@@ -68,7 +83,8 @@ static bool drifts(const struct reader *readers, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n; k++)
-            if (readers[i].now != readers[k].now &&
+            if (readers[i].now != readers[k].now && readers[i].now != UNTOLD &&
+                readers[k].now != UNTOLD &&
                 ek_skew_same_versions__(readers[i].peer, readers[k].peer))
                 return true;
     return false;
@@ -81,6 +97,10 @@ static void add_row(struct ek_differences *ret, const char *gate, const struct r
     *row = (struct ek_gate_difference){.gate = gate};
     for (size_t i = 0; i < n; i++) {
         struct ek_some_peers *lists[] = {&row->disabled_by, &row->enabled_by, &row->missing_from};
+        if (readers[i].now == UNTOLD)
+            continue;
+        if (readers[i].flags)
+            ek_some_peers_add__(&row->by_flags, readers[i].peer->name);
         ek_some_peers_add__(lists[readers[i].now], readers[i].peer->name);
     }
 }
@@ -93,7 +113,7 @@ void ek_skew_compare_gates__(const struct ek_skew_facts *facts, struct ek_arena 
     ret->gate_rows = ek_arena_alloc(arena, EK_DIFFERENCES_MAX * sizeof(*ret->gate_rows));
     size_t n = open_readers(facts, readers, out);
     for (const char *gate = next_gate(readers, n); gate; gate = next_gate(readers, n)) {
-        size_t counts[3] = {0};
+        size_t counts[UNTOLD + 1] = {0};
         for (size_t i = 0; i < n; i++)
             counts[readers[i].now]++;
         if (counts[MISSING] > 0)

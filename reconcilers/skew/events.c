@@ -6,7 +6,7 @@
 #include "reconcilers/skew/text.h"
 
 #define NOTE_MAX 1000
-/* Violations told one by one; more are summed up. */
+/* Violations with an Event of their own; more are summed up. */
 #define VIOLATIONS_TOLD 5
 
 struct events {
@@ -68,16 +68,21 @@ static void tell_version_change(struct events *e, const char *name, yyjson_val *
 {
     char buf[EK_MINOR_SIZE];
     const char *binary = ek_json_str(old, "binaryVersion", NULL);
-    const char *emulation = ek_json_str(old, "emulationVersion", NULL);
+    /* An emulation version without a source was assumed: that it is read now is no change. */
+    const char *emulation = ek_json_str(old, "emulationVersionSource", NULL)
+                                ? ek_json_str(old, "emulationVersion", NULL)
+                                : NULL;
     const char *now = ek_skew_clean(e->arena, v->binary_string);
     if (!binary || !now[0] || !v->emulation.known)
         return;
     ek_minor_format(v->emulation, buf);
-    if (strcmp(bare(binary), bare(now)) == 0 && (!emulation || strcmp(emulation, buf) == 0))
+    if (strcmp(bare(binary), bare(now)) == 0 &&
+        (!emulation || v->assumed_emulation || strcmp(emulation, buf) == 0))
         return;
     tell(e, false, "PeerVersionChanged", "Observe",
          ek_arena_printf(e->arena, "API server %s went from %s (emulation %s) to %s (emulation %s)",
-                         name, binary, emulation ? emulation : "unknown", now, buf));
+                         name, binary, emulation ? emulation : "unknown", now,
+                         v->assumed_emulation ? "unknown" : buf));
 }
 
 static void tell_peer(struct events *e, const struct ek_peer_fact *peer, yyjson_val *old_peers)
@@ -121,7 +126,8 @@ static void tell_peers(struct events *e)
         const char *name = ek_json_str(item, "name", NULL);
         if (name && !still_there(e, item))
             tell(e, false, "PeerRemoved", "Observe",
-                 ek_arena_printf(e->arena, "API server %s is gone: nothing names it any more",
+                 ek_arena_printf(e->arena,
+                                 "API server %s is gone: no Lease, EndpointSlice or pod names it",
                                  name));
     }
 }
@@ -199,7 +205,8 @@ void ek_skew_events(const struct ek_skew_report *report, struct ek_arena *arena,
     bool skew_told = e.n > before_skew;
     tell_condition(&e, EK_SKEW_COND_DISCOVERY_CONSISTENT, report->differences.discovery.drift,
                    "DiscoveryDiffers", "DiscoveryConsistent");
-    tell_condition(&e, EK_SKEW_COND_FEATURE_GATES_CONSISTENT, report->differences.gates.drift,
+    tell_condition(&e, EK_SKEW_COND_FEATURE_GATES_CONSISTENT,
+                   report->differences.gates.drift || report->differences.n_component_gates > 0,
                    "FeatureGatesDiffer", "FeatureGatesConsistent");
     /* What breaks a rule mostly blocks the next version too: one of the two is enough. */
     if (!skew_told && before(&e, EK_SKEW_COND_NEXT_VERSION_SAFE) != EK_COND_UNKNOWN)

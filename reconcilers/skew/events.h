@@ -2,9 +2,9 @@
 /*
  * Events for what changed between the ControlPlane's old status and a new report.
  *
- * The old status is the only memory: a restart repeats nothing, and a first status in which all is
- * well is silent. Warnings are for what somebody should look at, Normal for what got better or was
- * to be expected (differences that come with different versions). Pure; all lives in the arena.
+ * The old status is the only memory: a restart repeats no Event, and a first status without
+ * problems records none. A Warning requires attention; Normal reports an improvement or an expected
+ * change (differences between different versions). Pure; all lives in the arena.
  */
 #ifndef RECONCILERS_SKEW_EVENTS_H
 #define RECONCILERS_SKEW_EVENTS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the collectors of facts share. facts.c calls peer_facts.c, instance_facts.c and
- * node_facts.c in this order; readings.c turns what several sources say into one ek_versions. For
- * these files only.
+ * node_facts.c in this order; readings.c merges the readings of several sources into one
+ * ek_versions. For these files only.
  */
 #ifndef RECONCILERS_SKEW_FACTS_INTERNAL_H
 #define RECONCILERS_SKEW_FACTS_INTERNAL_H
@@ -22,8 +22,9 @@ struct facts {
     size_t n_targets;
 };
 
-/* Adds a target unless it is there already or the table is full. */
-void ek_facts_add_target__(struct facts *f, const char *component, const char *address);
+/* Adds a target unless it is not to be contacted, is there already, or the table is full. */
+void ek_facts_add_target__(struct facts *f, const char *component, const char *address,
+                           enum ek_probe_credential credential);
 
 void ek_facts_collect_peers__(struct facts *f);
 void ek_facts_collect_instances__(struct facts *f);
@@ -35,29 +36,48 @@ struct reading {
     const char *name; /* "its version_info metric", for sentences */
     const char *text; /* the binary version as reported, "" when it was not */
     struct ek_minor binary, emulation, min_compat;
-    bool current; /* the last attempt to read it was good */
+    bool current;  /* the last attempt to read it was good */
+    bool unproven; /* of a pod that proves nothing */
+    bool flags;    /* whole command line: a version that it does not name is the default */
 };
 
+/* What one instance can be read from: metrics, /version, OpenAPI or LeaseCandidate, flags, image.
+ */
+#define EK_FACTS_READINGS_MAX 5
+
+/*
+ * Adds what the flags and the image of component's pod say to readings[*n]. Returns why the flags
+ * say nothing, a clause ("the flags of pod x cannot be read: ..."), "" when they do; *ret_flags
+ * gets them. pod may be NULL.
+ */
+const char *ek_facts_pod_readings__(struct facts *f, const struct ek_obj *pod,
+                                    enum ek_component component, struct reading *readings,
+                                    size_t *n, struct ek_pod_flags *ret_flags);
+
 /* Major and minor of a reported version; unknown also for major 0, which a build without a tag
- * calls itself ("0.0.0-master+$Format:%H$"; skew sheet, section 3.4). */
+ * calls itself ("0.0.0-master+$Format:%H$"; component-base/version/base.go). */
 struct ek_minor ek_facts_minor__(const char *text);
 
 /* Makes a reading of source from a text alone. */
 struct reading ek_facts_reading__(enum ek_source source, const char *name, const char *text,
                                   bool current);
 
+/* The first difference between two current readings in a sentence, "" when there is none. */
+const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *readings, size_t n);
+
 /*
- * Makes one ek_versions of n readings, best source first. A current reading beats one that is
- * kept from before; differences between current ones become the conflict. What is missing is
- * assumed by the skew sheet, section 3.3. otherwise is the unknown_reason when no source tells a
- * binary version.
+ * Makes one ek_versions of n (at most EK_FACTS_READINGS_MAX) readings, best source first. A current
+ * reading beats one that is kept from before; differences between current ones become the conflict.
+ * Flags that the binary would refuse are not those of its process and are left out. What is missing
+ * is assumed, see struct ek_versions. otherwise is the unknown_reason when no source reports a
+ * binary version; unread (a clause) is kept where no source reports the emulation version.
  */
 struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading *readings,
-                                    size_t n, const char *otherwise);
+                                    size_t n, const char *otherwise, const char *unread);
 
 /* For components that cannot emulate (all but API servers, controller managers and schedulers;
- * skew sheet, section 1): the emulation version is the binary's, which is no assumption, and there
- * is no minimum compatibility version. */
+ * KEP-4330): the emulation version is the binary's, which is no assumption, and there is no minimum
+ * compatibility version. */
 void ek_facts_no_emulation__(struct ek_versions *versions);
 
 #endif

@@ -17,13 +17,10 @@ static const char *const component_names[EK_COMPONENT_MAX] = {
 };
 
 static const char *const source_names[EK_SOURCE_MAX] = {
-    [EK_SOURCE_VERSION_INFO] = "VersionInfo",
-    [EK_SOURCE_VERSION] = "Version",
-    [EK_SOURCE_OPENAPI] = "OpenAPI",
-    [EK_SOURCE_LEASE_CANDIDATE] = "LeaseCandidate",
-    [EK_SOURCE_NODE] = "Node",
-    [EK_SOURCE_POD_IMAGE] = "PodImage",
-    [EK_SOURCE_NONE] = "None",
+    [EK_SOURCE_VERSION_INFO] = "VersionInfo", [EK_SOURCE_VERSION] = "Version",
+    [EK_SOURCE_OPENAPI] = "OpenAPI",          [EK_SOURCE_LEASE_CANDIDATE] = "LeaseCandidate",
+    [EK_SOURCE_POD_FLAGS] = "PodFlags",       [EK_SOURCE_NODE] = "Node",
+    [EK_SOURCE_POD_IMAGE] = "PodImage",       [EK_SOURCE_NONE] = "None",
 };
 
 const char *ek_component_name(enum ek_component component)
@@ -36,15 +33,16 @@ const char *ek_source_name(enum ek_source source)
     return source < EK_SOURCE_MAX ? source_names[source] : "None";
 }
 
-void ek_facts_add_target__(struct facts *f, const char *component, const char *address)
+void ek_facts_add_target__(struct facts *f, const char *component, const char *address,
+                           enum ek_probe_credential credential)
 {
-    if (f->n_targets == EK_SKEW_TARGETS_MAX)
+    if (f->n_targets == EK_SKEW_TARGETS_MAX || credential == EK_PROBE_NOT_CONTACTED)
         return;
     for (size_t i = 0; i < f->n_targets; i++)
         if (!strcmp(f->targets[i].address, address))
             return;
-    f->targets[f->n_targets++] =
-        (struct ek_probe_target){.component = component, .address = address};
+    f->targets[f->n_targets++] = (struct ek_probe_target){
+        .component = component, .address = address, .credential = credential};
 }
 
 static int by_component(const void *a, const void *b)
@@ -68,7 +66,7 @@ static enum ek_component named(const char *name)
 }
 
 /* The component whose pod this is, EK_COMPONENT_MAX for others. Most pods are kube-proxies and
- * told by one label, so that is looked at first. */
+ * known by one label, so that is looked at first. */
 static enum ek_component component_of(const struct ek_obj *pod)
 {
     enum ek_component guess = named(ek_obj_label(pod, "k8s-app"));
@@ -131,7 +129,7 @@ static void note_candidates(struct facts *f)
     if (missed)
         note_unavailable(f, objs, "LeaseCandidates",
                          "emulation versions of controller managers and schedulers are known only "
-                         "where their metrics can be read");
+                         "where their metrics or the flags of their pods can be read");
 }
 
 static bool denies(const struct ek_probe *probe, size_t answer)
@@ -141,7 +139,7 @@ static bool denies(const struct ek_probe *probe, size_t answer)
     return a->error.code == EK_E_FORBIDDEN;
 }
 
-/* What API servers may be asked is granted by path, for all of them: one sentence says what lacks,
+/* Access to API servers is granted by path, for all of them: one sentence names the missing paths,
  * also where another source had the answer. */
 static void note_denied(struct facts *f)
 {
@@ -179,13 +177,12 @@ static void note_objects(struct facts *f)
                      ek_notes_cut(f->arena, view->control_plane_why, 300));
     note_denied(f);
     note_unavailable(f, &view->endpoint_slices, "EndpointSlices in the namespace default",
-                     "addresses of API servers are known only from static pods and "
-                     "spec.peers.endpoints");
+                     "addresses of API servers are known only from spec.peers.endpoints");
     note_unavailable(f, &view->leases, "Leases in kube-system",
                      "names of API servers and leaders of other components are not known");
     note_unavailable(f, &view->pods, "Pods in kube-system",
                      "versions of kube-proxy are not known, those of other components only where "
-                     "LeaseCandidates or metrics tell them");
+                     "LeaseCandidates or metrics report them");
     note_unavailable(f, &view->nodes, "Nodes", "versions of kubelets are not known");
     note_candidates(f);
 }

@@ -9,6 +9,7 @@
 #ifndef RECONCILERS_SKEW_FACTS_H
 #define RECONCILERS_SKEW_FACTS_H
 
+#include "reconcilers/peers/pod_flags.h"
 #include "reconcilers/skew/view.h"
 
 enum ek_component {
@@ -24,12 +25,14 @@ enum ek_component {
 /* "kube-apiserver" and so on. */
 const char *ek_component_name(enum ek_component component);
 
-/* Where a version was read, best first (skew sheet, sections 2 and 10). */
+/* The source of a version, best first (reconcilers/skew/README.md). */
 enum ek_source {
     EK_SOURCE_VERSION_INFO,    /* version_info metric: all three versions */
     EK_SOURCE_VERSION,         /* GET /version */
     EK_SOURCE_OPENAPI,         /* OpenAPI info.version: emulation only */
     EK_SOURCE_LEASE_CANDIDATE, /* binary and emulation */
+    EK_SOURCE_POD_FLAGS,       /* emulation and minimum compatibility: what the flags set, or the
+                                  defaults where they were read and set nothing */
     EK_SOURCE_NODE,            /* nodeInfo */
     EK_SOURCE_POD_IMAGE,       /* image tag: binary only */
     EK_SOURCE_NONE,
@@ -37,17 +40,28 @@ enum ek_source {
 };
 const char *ek_source_name(enum ek_source source); /* "VersionInfo", "Version", ... CamelCase */
 
-/* The versions of one instance. assumed_* tells that the value was derived, not observed. */
+/*
+ * The versions of one instance. assumed_* means that nothing was read and that the value is a guess
+ * for display: it proves neither a violation nor compliance. What follows from other readings
+ * without a choice is no assumption: binaries up to 1.31 cannot emulate, and those before 1.35 have
+ * no
+ * --min-compatibility-version.
+ */
 struct ek_versions {
     const char *binary_string; /* as reported, "v1.36.2-gke.1"; "" when unknown */
     struct ek_minor binary, emulation, min_compat;
-    bool assumed_emulation;     /* EV := BV */
-    bool assumed_min_compat;    /* MCV := EV-1, not below max(BV-3, 1.31) */
-    enum ek_source source;      /* of binary */
+    bool assumed_emulation;                             /* EV := BV, though it may be lower */
+    bool assumed_min_compat;                            /* MCV := EV-1, not below max(BV-3, 1.31) */
+    enum ek_source source;                              /* of binary */
+    enum ek_source emulation_source, min_compat_source; /* EK_SOURCE_NONE: unknown or assumed */
+    bool unproven;      /* binary is the word of a pod that proves nothing
+                           (ek_pod_is_proven) */
+    const char *unread; /* why no source reports the emulation version, a clause; may be "" or
+                           NULL where it is known */
     const char *unknown_reason; /* CamelCase, "" when binary is known: "Absent" (reported empty),
-                                   "Unparsable", "NotObservable" (no source tells), "Forbidden",
-                                   "NotProbed" (not yet), "TooMany" (folded, see groups), or an
-                                   API server's unreachable_reason */
+                                   "Unparsable", "NotObservable" (no source reports it),
+                                   "Forbidden", "NotProbed" (not yet), "TooMany" (folded, see
+                                   groups), or an API server's unreachable_reason */
     const char *conflict;       /* sources disagree: one sentence naming both; "" otherwise */
 };
 
@@ -55,8 +69,10 @@ struct ek_versions {
 struct ek_peer_fact {
     const char *name;           /* hostname where known, else the address, else the lease name */
     const char *server_id;      /* lease name; "" when no lease could be tied to it */
-    const char *address;        /* "ip:port"; "" when no trusted source names one */
-    const char *address_source; /* "EndpointSlice", "Pod", "Static"; "" without an address */
+    const char *address;        /* "ip:port"; "" when nothing names one */
+    const char *address_source; /* "EndpointSlice", "Static", "Configured", "Pod"; "" without an
+                                   address */
+    bool trusted;               /* the address may be contacted, and gets our credentials */
     const char *tied_by;        /* how lease and address were joined: "Annotation", "Pod", "Node",
                                    "Certificate", "Elimination"; "" when they were not */
     int64_t lease_age_ms;       /* since renewTime; -1 without a lease */
@@ -65,11 +81,16 @@ struct ek_peer_fact {
     bool live;                  /* counts for the rules: answers, is in the endpoints, or renews
                                    its lease (then without any version, if nothing else) */
     bool reachable;
-    const char *unreachable_reason; /* CamelCase, "" when reachable: "NoAddress", "LeaseStale",
-                                       "NotProbed", or what the connection failed with */
+    const char
+        *unreachable_reason; /* CamelCase, "" when reachable: "NoAddress", "NotTrusted",
+                                "LeaseStale", "NotProbed", or what the connection failed with */
     const char *unreachable_message;
-    bool certificate_matches;     /* the serving certificate names this address or hostname */
-    const struct ek_probe *probe; /* NULL when never asked */
+    bool certificate_matches; /* the serving certificate names this address or hostname */
+    bool flags_read;          /* the flags of its pod were read */
+    const struct ek_pod_gate *flag_gates; /* what its pod's flags set; not all that there are */
+    size_t n_flag_gates;
+    struct ek_pod_api_flags flag_apis; /* with flags_read */
+    const struct ek_probe *probe;      /* NULL before the first probe */
     struct ek_versions versions;
 };
 
@@ -83,6 +104,9 @@ struct ek_instance_fact {
     const char *stale_reason; /* "PingUnanswered", "Expired", "Superseded", "NotRunning"; "" when
                                  live */
     int64_t age_ms;           /* of the newest sign of life, -1 unknown */
+    const struct ek_probe *probe;         /* of its metrics; NULL: not probed */
+    const struct ek_pod_gate *flag_gates; /* as of struct ek_peer_fact */
+    size_t n_flag_gates;
     struct ek_versions versions;
 };
 
@@ -91,7 +115,7 @@ struct ek_instance_fact {
  * ("other"). */
 #define EK_SKEW_GROUPS_MAX 64
 
-/* Instances and API servers beyond these are not looked at; problems says so. */
+/* Instances and API servers beyond these limits are ignored; problems reports that. */
 #define EK_SKEW_INSTANCES_MAX 128
 #define EK_SKEW_TARGETS_MAX   128
 
@@ -106,7 +130,7 @@ struct ek_node_group {
 };
 
 /* Nodes whose kubelet and kube-proxy have these minors, both known: for the rule between the two
- * (skew sheet, section 3.1). */
+ * (kubernetes.io, "Version Skew Policy", kube-proxy). */
 struct ek_node_pair {
     struct ek_minor kubelet, kube_proxy;
     size_t count;
@@ -133,9 +157,8 @@ struct ek_skew_facts {
 
 /*
  * Collects the facts of view. ret_targets gets the addresses that should be probed, at most
- * EK_SKEW_TARGETS_MAX, API servers first; only trusted sources name addresses: the
- * default/kubernetes EndpointSlices, static pods, and the ControlPlane's own list. Equal objects in
- * another order give equal facts. Pure; never fails.
+ * EK_SKEW_TARGETS_MAX, API servers first, each with what it may be shown
+ * (reconcilers/peers/trust.h). Equal objects in another order give equal facts. Pure; never fails.
  */
 void ek_skew_facts_collect(const struct ek_skew_view *view, struct ek_arena *arena,
                            struct ek_skew_facts *ret_facts, struct ek_probe_target **ret_targets,

@@ -17,15 +17,16 @@ struct instance {
     bool main;            /* the newest of its host, which pods and probes are taken to be of */
 
     const struct ek_obj *candidate;   /* NULL when there is none */
-    int64_t created, renewed, pinged; /* of the candidate; EK_TIME_UNSET when not told */
+    int64_t created, renewed, pinged; /* of the candidate; EK_TIME_UNSET when not known */
     const char *stale_reason;         /* of the candidate, "" when it lives */
 
     bool holds;              /* is the holder of the election lease */
     bool holds_expired;      /* but has not renewed it in time */
     bool holds_as_candidate; /* the lease names this very identity, not just this host */
-    int64_t lease_renewed;   /* EK_TIME_UNSET when not told */
+    int64_t lease_renewed;   /* EK_TIME_UNSET when not known */
 
     const struct ek_obj *pod;
+    bool untrusted; /* its metrics are not read: nothing vouches for the pod's addresses */
     const struct ek_probe *probe;
 };
 

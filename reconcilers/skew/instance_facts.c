@@ -72,21 +72,21 @@ static struct reading candidate_reading(const struct ek_obj *candidate)
 }
 
 /* A dead candidate is what a process of the past said; it counts as long as nothing else lives. */
-static struct ek_versions read_versions(struct facts *f, const struct instance *row)
+static struct ek_versions read_versions(struct facts *f, const struct instance *row,
+                                        struct ek_pod_flags *ret_flags)
 {
-    struct reading readings[3];
+    struct reading readings[EK_FACTS_READINGS_MAX];
     size_t n = 0;
 
     if (row->probe)
         readings[n++] = probe_reading(row->probe);
     if (row->candidate && !(*row->stale_reason && lives_otherwise(row)))
         readings[n++] = candidate_reading(row->candidate);
-    if (row->pod)
-        readings[n++] = ek_facts_reading__(
-            EK_SOURCE_POD_IMAGE, "its pod's image",
-            ek_pod_image_version(row->pod, ek_component_name(row->component), f->arena),
-            ek_pod_is_running(row->pod));
-    struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, "NotObservable");
+    const char *flags =
+        ek_facts_pod_readings__(f, row->pod, row->component, readings, &n, ret_flags);
+    const char *unread =
+        ek_arena_printf(f->arena, "neither metrics nor a LeaseCandidate were read, and %s", flags);
+    struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, "NotObservable", unread);
     if (row->component == EK_CLOUD_CONTROLLER_MANAGER)
         ek_facts_no_emulation__(&versions);
     return versions;
@@ -103,13 +103,19 @@ static const char *name_of(const struct instance *row)
 
 static void collect(struct facts *f, const struct instance *row, struct ek_instance_fact *fact)
 {
+    struct ek_pod_flags set;
+    struct ek_versions versions = read_versions(f, row, &set);
+
     *fact = (struct ek_instance_fact){
         .component = row->component,
         .name = name_of(row),
         .leader = leads(row),
         .stale_reason = staleness(row),
         .age_ms = age_of(row, f->view->now_ms),
-        .versions = read_versions(f, row),
+        .probe = row->probe,
+        .flag_gates = set.gates,
+        .n_flag_gates = set.n_gates,
+        .versions = versions,
     };
     fact->stale = *fact->stale_reason != '\0';
 }
@@ -123,7 +129,7 @@ static int by_component_and_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* One sentence per component on versions that nothing tells, with what would help. */
+/* One sentence per component on versions without a source, with the remedy. */
 static void note_unobservable(struct facts *f, enum ek_component component)
 {
     const struct ek_skew_facts *out = f->out;
@@ -148,6 +154,63 @@ static void note_unobservable(struct facts *f, enum ek_component component)
                  ek_component_name(component), ek_notes_names(f->arena, names, n), help);
 }
 
+/* Why metrics of a process are not read: one sentence per component and reason. */
+enum silence { SILENCE_UNTRUSTED, SILENCE_NO_TOKEN, SILENCE_DENIED, SILENCE_MAX };
+
+static enum silence silence_of(struct facts *f, const struct instance *row)
+{
+    if (row->probe && row->probe->no_token)
+        return SILENCE_NO_TOKEN;
+    if (row->probe && row->probe->metrics_answer.error.code == EK_E_FORBIDDEN)
+        return SILENCE_DENIED;
+    /* Before the first answers no API server has proven itself anywhere. */
+    if (!row->untrusted || !f->view->probing_done)
+        return SILENCE_MAX;
+    struct ek_pod_flags set;
+    struct ek_versions versions = read_versions(f, row, &set);
+    return !versions.binary.known || versions.assumed_emulation ? SILENCE_UNTRUSTED : SILENCE_MAX;
+}
+
+static void note_silent(struct facts *f, const struct instances *table, enum ek_component component,
+                        enum silence silence)
+{
+    const char **names = ek_arena_alloc(f->arena, (table->n + 1) * sizeof *names);
+    const struct ek_probe *probe = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < table->n; i++) {
+        const struct instance *row = &table->rows[i];
+        if (row->component != component || silence_of(f, row) != silence)
+            continue;
+        names[n++] = name_of(row);
+        probe = row->probe;
+    }
+    if (n == 0)
+        return;
+    const char *who = ek_arena_printf(f->arena, "%s on %s", ek_component_name(component),
+                                      ek_notes_names(f->arena, names, n));
+    if (silence == SILENCE_NO_TOKEN)
+        ek_notes_add(f->notes, "%s is not contacted: %.500s", who, probe->reach.error.message);
+    else if (silence == SILENCE_DENIED)
+        ek_notes_add(f->notes,
+                     "%s denies /metrics: bind the ClusterRole evenkeel-probe to the "
+                     "ServiceAccount whose token is presented (--probe-service-account)",
+                     who);
+    else
+        ek_notes_add(f->notes,
+                     "%s is not contacted: no API server was verified at its address, and "
+                     "spec.peers.endpoints does not name it",
+                     who);
+}
+
+static void note_silences(struct facts *f, const struct instances *table)
+{
+    for (int silence = 0; silence < SILENCE_MAX; silence++) {
+        note_silent(f, table, EK_KUBE_CONTROLLER_MANAGER, (enum silence)silence);
+        note_silent(f, table, EK_KUBE_SCHEDULER, (enum silence)silence);
+    }
+}
+
 void ek_facts_collect_instances__(struct facts *f)
 {
     struct instances table = {.f = f, .cap = EK_SKEW_INSTANCES_MAX};
@@ -161,8 +224,9 @@ void ek_facts_collect_instances__(struct facts *f)
         collect(f, &table.rows[i], &out->instances[i]);
     qsort(out->instances, table.n, sizeof *out->instances, by_component_and_name);
     if (table.n_dropped)
-        ek_notes_add(f->notes, "%zu more instances of control plane components were not looked at",
+        ek_notes_add(f->notes, "%zu more instances of control plane components were not examined",
                      table.n_dropped);
+    note_silences(f, &table);
     note_unobservable(f, EK_KUBE_CONTROLLER_MANAGER);
     note_unobservable(f, EK_KUBE_SCHEDULER);
     note_unobservable(f, EK_CLOUD_CONTROLLER_MANAGER);

@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/time.h"
+#include "api/base/time.h"
 #include "reconcilers/peers/address.h"
 #include "reconcilers/peers/pod.h"
+#include "reconcilers/peers/trust.h"
 #include "reconcilers/skew/instance-internal.h"
 
 #define SYSTEM_NAMESPACE     "kube-system"
@@ -16,7 +17,7 @@
 /* A component whose processes elect a leader. */
 static const struct {
     enum ek_component component;
-    int64_t metrics_port; /* 0: not asked, it cannot emulate */
+    int64_t metrics_port; /* 0: not probed, it cannot emulate */
 } kinds[] = {
     {EK_KUBE_CONTROLLER_MANAGER, 10257},
     {EK_KUBE_SCHEDULER, 10259},
@@ -170,32 +171,64 @@ static void read_election(struct instances *table, const struct ek_obj *lease)
     row->holds_as_candidate = !strcmp(row->identity, holder);
 }
 
-/* True when the process can be asked at its pod's address: kubeadm has controllers listen on
- * 127.0.0.1 only. */
+/* True when the process can be probed at its pod's address: kubeadm has controllers listen on
+ * 127.0.0.1 only. Either unspecified address stands for both families: Go's net.Listen makes one
+ * socket for both of it. */
 static bool listens(const struct ek_obj *pod, const char *component, const char *pod_ip)
 {
     const char *bind = ek_pod_flag(pod, component, "--bind-address");
     char ip[EK_ADDRESS_SIZE];
 
-    return !bind || !strcmp(bind, "0.0.0.0") || !strcmp(bind, "::") ||
-           (ek_address_ip(bind, ip) && !strcmp(ip, pod_ip));
+    return !bind || !*bind ||
+           (ek_address_ip(bind, ip) &&
+            (!strcmp(ip, "0.0.0.0") || !strcmp(ip, "::") || !strcmp(ip, pod_ip)));
 }
 
-/* The address of a pod's metrics port, as far as it may be called; false when there is none. */
-static bool metrics_address(const struct ek_obj *pod, const char *component, int64_t port,
-                            char buf[EK_ADDRESS_SIZE])
+/* The i-th IP of a pod in status, podIP first, then those of the other family; NULL beyond. */
+static const char *pod_ip_at(const struct ek_obj *pod, size_t i)
 {
+    yyjson_val *status = yyjson_obj_get(ek_obj_root(pod), "status");
+
+    if (i == 0)
+        return ek_json_str(status, "podIP", NULL);
+    return ek_json_str(yyjson_arr_get(yyjson_obj_get(status, "podIPs"), i - 1), "ip", NULL);
+}
+
+#define POD_IPS_MAX 5
+
+/*
+ * Finds where a pod's metrics can be read, and with which credential: the first of its addresses
+ * that may see one. False when the process listens nowhere; EK_PROBE_NOT_CONTACTED in
+ * *ret_credential where nothing vouches for its addresses.
+ */
+static bool metrics_address(const struct facts *f, const struct ek_obj *pod, const char *component,
+                            int64_t port, char buf[EK_ADDRESS_SIZE],
+                            enum ek_probe_credential *ret_credential)
+{
+    const struct ek_skew_view *view = f->view;
     const char *flag = ek_pod_flag(pod, component, "--secure-port");
     char ip[EK_ADDRESS_SIZE];
+    bool listening = false;
 
     if (flag)
         port = strtol(flag, NULL, 10);
-    return ek_pod_is_trusted(pod) &&
-           ek_address_ip(ek_json_str(ek_obj_root(pod), "status", "podIP", NULL), ip) &&
-           ek_address_is_routable(ip) && listens(pod, component, ip) &&
-           ek_address_join(ip, port, buf);
+    *ret_credential = EK_PROBE_NOT_CONTACTED;
+    for (size_t i = 0; i < POD_IPS_MAX && !*ret_credential && ek_pod_is_trusted(pod); i++) {
+        if (!ek_address_ip(pod_ip_at(pod, i), ip) || !ek_address_is_routable(ip) ||
+            !listens(pod, component, ip) || !ek_address_join(ip, port, buf))
+            continue;
+        listening = true;
+        *ret_credential = ek_trust_decide(&(struct ek_trust_input){
+            .component = component,
+            .address = buf,
+            .source = EK_ADDRESS_POD,
+            .ip_proven = ek_trust_is_proven(view->probes, view->n_probes, ip),
+            .ip_in_spec = ek_trust_names_ip(f->spec->endpoints, f->spec->n_endpoints, ip)});
+    }
+    return listening;
 }
 
+/* An API server's answers are not those of a component whose pod claims the same port. */
 static const struct ek_probe *probe_at(const struct ek_skew_view *view, const char *address)
 {
     char canonical[EK_ADDRESS_SIZE];
@@ -203,7 +236,7 @@ static const struct ek_probe *probe_at(const struct ek_skew_view *view, const ch
     for (size_t i = 0; i < view->n_probes; i++)
         if (ek_address_parse(view->probes[i].address, canonical, NULL) &&
             !strcmp(canonical, address))
-            return view->probes[i].probe;
+            return view->probes[i].probe->proven ? NULL : view->probes[i].probe;
     return NULL;
 }
 
@@ -213,6 +246,7 @@ static void read_pod(struct instances *table, const struct ek_obj *pod, size_t k
     enum ek_component component = kinds[kind].component;
     const char *name = ek_component_name(component);
     struct instance *row = find_or_add(table, component, ek_pod_hostname(pod, &view->nodes));
+    enum ek_probe_credential credential;
     char address[EK_ADDRESS_SIZE];
 
     if (row && row->pod) { /* a second pod on one host is a process of its own */
@@ -224,29 +258,45 @@ static void read_pod(struct instances *table, const struct ek_obj *pod, size_t k
         return;
     row->pod = pod;
     if (!kinds[kind].metrics_port || !ek_pod_is_running(pod) ||
-        !metrics_address(pod, name, kinds[kind].metrics_port, address))
+        !metrics_address(table->f, pod, name, kinds[kind].metrics_port, address, &credential))
         return;
-    ek_facts_add_target__(table->f, name, ek_arena_strdup(table->f->arena, address));
-    row->probe = probe_at(view, address);
+    row->untrusted = credential == EK_PROBE_NOT_CONTACTED;
+    ek_facts_add_target__(table->f, name, ek_arena_strdup(table->f->arena, address), credential);
+    if (!row->untrusted)
+        row->probe = probe_at(view, address);
 }
 
-static int by_key(const void *a, const void *b)
+/* A pod and how much it is worth: of a host's pods the first that is read is its main instance,
+ * and of very many pods only the first are read. */
+struct ranked_pod {
+    const struct ek_obj *pod;
+    int rank; /* 0 best */
+};
+
+static int rank_of(const struct ek_obj *pod, const struct ek_objs *nodes)
 {
-    const struct ek_obj *const *x = a, *const *y = b;
-    return strcmp(ek_obj_key(*x), ek_obj_key(*y));
+    bool stays = ek_pod_is_running(pod) &&
+                 !ek_json_get(ek_obj_root(pod), "metadata", "deletionTimestamp", NULL);
+    return (ek_pod_is_proven(pod, nodes) ? 0 : 2) + (stays ? 0 : 1);
+}
+
+static int by_rank_and_key(const void *a, const void *b)
+{
+    const struct ranked_pod *x = a, *y = b;
+    return x->rank != y->rank ? x->rank - y->rank : strcmp(ek_obj_key(x->pod), ek_obj_key(y->pod));
 }
 
 static void read_pods(struct instances *table, size_t kind)
 {
     const struct ek_objs *pods = &table->f->pods[kinds[kind].component];
-    const struct ek_obj **sorted =
-        ek_arena_alloc(table->f->arena, (pods->n + 1) * sizeof(struct ek_obj *));
+    struct ranked_pod *sorted = ek_arena_alloc(table->f->arena, (pods->n + 1) * sizeof *sorted);
 
     for (size_t i = 0; i < pods->n; i++)
-        sorted[i] = pods->items[i];
-    qsort(sorted, pods->n, sizeof(struct ek_obj *), by_key);
+        sorted[i] =
+            (struct ranked_pod){pods->items[i], rank_of(pods->items[i], &table->f->view->nodes)};
+    qsort(sorted, pods->n, sizeof *sorted, by_rank_and_key);
     for (size_t i = 0; i < pods->n; i++)
-        read_pod(table, sorted[i], kind);
+        read_pod(table, sorted[i].pod, kind);
 }
 
 /* "kube-scheduler/sched-a": a recording's probe, see view.h. */
@@ -265,8 +315,9 @@ static void read_named_probe(struct instances *table, const struct ek_probe_at *
 }
 
 /* A candidate is dead when it let a ping go unanswered, was not renewed for as long as the real
- * collector waits, or gave no sign of life since a newer one of its host came (skew sheet, section
- * 2.5). Who holds the lease and renews it is alive. */
+ * collector waits, or gave no sign of life since a newer one of its host came (Kubernetes 1.36,
+ * pkg/controlplane/controller/leaderelection: electionDuration, leaseCandidateValidDuration). A
+ * candidate that holds the lease and renews it is alive. */
 static const char *candidate_staleness(const struct instances *table, const struct instance *row)
 {
     int64_t now = table->f->view->now_ms;

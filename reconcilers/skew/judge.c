@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/skew/judge.h"
 
-#include "api/time.h"
+#include "api/base/time.h"
 #include "reconcilers/skew/judge_text.h"
 #include "reconcilers/skew/text.h"
 
@@ -18,14 +18,32 @@ bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component componen
     return spec->policy.ignored & (1u << component);
 }
 
+static struct ek_minor unless(bool doubted, struct ek_minor v)
+{
+    return doubted ? EK_MINOR_UNKNOWN : ek_policy_usable(v);
+}
+
+struct ek_known ek_skew_known__(const struct ek_versions *v)
+{
+    bool unproven = v->unproven; /* the others are worked out from the binary then */
+    return (struct ek_known){unless(unproven, v->binary),
+                             unless(unproven || v->assumed_emulation, v->emulation),
+                             unless(unproven || v->assumed_min_compat, v->min_compat)};
+}
+
 static struct ek_server as_server(struct ek_arena *arena, const struct ek_peer_fact *peer)
 {
-    const struct ek_versions *v = &peer->versions;
-    struct ek_server s = {ek_skew_clean(arena, peer->name), ek_policy_usable(v->binary),
-                          ek_policy_usable(v->emulation), ek_policy_usable(v->min_compat)};
-    if (v->assumed_min_compat || !s.mcv.known)
-        s.mcv = ek_policy_default_min_compat(s.bv, s.ev);
-    return s;
+    struct ek_known known = ek_skew_known__(&peer->versions);
+    return (struct ek_server){ek_skew_clean(arena, peer->name), known.bv, known.ev, known.mcv};
+}
+
+/* The server's name and, where it is not the whole version, which of them is not known. */
+static const char *with_missing(struct ek_arena *arena, const struct ek_server *s)
+{
+    if (!s->bv.known)
+        return s->name;
+    return ek_arena_printf(arena, "%s (%s)", s->name,
+                           s->ev.known ? "minimum compatibility" : "emulation");
 }
 
 static void collect_servers(struct judge *j)
@@ -40,8 +58,8 @@ static void collect_servers(struct judge *j)
         if (!j->facts->peers[i].live)
             continue;
         struct ek_server s = as_server(j->arena, &j->facts->peers[i]);
-        if (!s.bv.known || !s.ev.known)
-            unknown[n_unknown++] = s.name;
+        if (!s.bv.known || !s.ev.known || !s.mcv.known)
+            unknown[n_unknown++] = with_missing(j->arena, &s);
         next[out->n_servers] = ek_policy_raised(s, ek_minor_offset(s.ev, 1));
         out->servers[out->n_servers++] = s;
     }
@@ -72,14 +90,25 @@ static struct ek_judged ignored(void)
                   (struct ek_said){"left out by spec.skewPolicy.ignoredComponents", ""});
 }
 
-/* The verdict where the rules could not decide: whose version is missing? */
+/* The verdict where the rules could not decide: which version is missing? The MCV matters for API
+ * servers alone. */
 static struct ek_judged undecided(struct judge *j, const char *label,
-                                  const struct ek_versions *versions, struct ek_minor own)
+                                  const struct ek_versions *versions, struct ek_minor ev,
+                                  bool is_server)
 {
-    if (own.known)
+    struct ek_known known = ek_skew_known__(versions);
+    const char *reason = "";
+    if (versions->unproven)
+        reason = "NodeUnproven";
+    else if (!known.bv.known)
+        reason = versions->unknown_reason[0] ? versions->unknown_reason : "NotObservable";
+    else if (!ev.known)
+        reason = "EmulationUnknown";
+    else if (is_server && !known.mcv.known)
+        reason = "CompatibilityUnknown";
+    if (!reason[0])
         return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "ApiserverUnknown",
                       (struct ek_said){j->out->incomplete, ""});
-    const char *reason = versions->unknown_reason[0] ? versions->unknown_reason : "NotObservable";
     return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, reason,
                   ek_judge_text_unknown(j->arena, label, versions, reason));
 }
@@ -92,7 +121,7 @@ static struct ek_judged judge_peer(struct judge *j, const struct ek_peer_fact *p
         return ignored();
     if (!peer->live)
         return judged(EK_VERDICT_NOT_JUDGED, EK_RULE_NONE, "NotLive",
-                      (struct ek_said){"not live: it does not count for the rules", ""});
+                      (struct ek_said){"not live: the skew rules do not count it", ""});
     struct ek_server s = as_server(j->arena, peer);
     enum ek_verdict verdict =
         ek_policy_check_server(&s, &j->out->bounds, &j->spec->policy, rules, &n);
@@ -106,7 +135,7 @@ static struct ek_judged judge_peer(struct judge *j, const struct ek_peer_fact *p
     }
     if (verdict == EK_VERDICT_UNKNOWN)
         return undecided(j, ek_arena_printf(j->arena, "API server %s", s.name), &peer->versions,
-                         s.bv.known ? s.ev : s.bv);
+                         s.ev, true);
     if (verdict == EK_VERDICT_AT_LIMIT)
         return judged(verdict, EK_RULE_NONE, "NextUpgradeBreaks",
                       ek_judge_text_server_limit(j->arena, &s, j->out));
@@ -119,8 +148,8 @@ static struct ek_judged judge_component(struct judge *j, enum ek_component compo
                                         const struct ek_versions *versions)
 {
     enum ek_rule rule, later;
-    struct ek_minor bv = ek_policy_usable(versions->binary),
-                    ev = ek_policy_usable(versions->emulation);
+    struct ek_known known = ek_skew_known__(versions);
+    struct ek_minor bv = known.bv, ev = known.ev;
     struct ek_minor own = ek_policy_judged_version(component, bv, ev);
     const struct ek_skew_policy *policy = &j->spec->policy;
     enum ek_verdict verdict = ek_policy_check(component, bv, ev, &j->out->bounds, policy, &rule);
@@ -133,12 +162,12 @@ static struct ek_judged judge_component(struct judge *j, enum ek_component compo
         struct ek_said said =
             rule == EK_RULE_CONTROLLER_BINARY
                 ? ek_judge_text_binary(j->arena, label, bv, &j->out->bounds)
-                : ek_judge_text_range(j->arena, label, own, versions->assumed_emulation, &range);
+                : ek_judge_text_range(j->arena, label, own.known ? own : bv, !own.known, &range);
         add_violation(j, component, rule, instance, said);
         return judged(verdict, rule, ek_rule_name(rule), said);
     }
     if (verdict == EK_VERDICT_UNKNOWN)
-        return undecided(j, label, versions, own);
+        return undecided(j, label, versions, own, false);
     if (ek_policy_check(component, bv, ev, &j->raised, policy, &later) == EK_VERDICT_UNSUPPORTED) {
         range = ek_policy_range(component, bv, &j->raised, policy);
         return judged(EK_VERDICT_AT_LIMIT, EK_RULE_NONE, "NextUpgradeBreaks",

@@ -3,7 +3,7 @@
  * The judge: facts and rules in, a verdict with its reason, sentence and remedy per instance out.
  *
  * Three passes over the facts: the servers that count are reduced to bounds (policy.h); every
- * instance is checked against them; then the servers are raised in thought, by one minor for
+ * instance is checked against them; then the servers are raised hypothetically, by one minor for
  * AtLimit and to the next version for NextVersionSafe, and everything is checked again. Texts are
  * the same for the same facts: they hold no ages and no times, so that a status changes only when
  * something did.
@@ -16,7 +16,7 @@
 #include "api/cond.h"
 #include "reconcilers/skew/policy.h"
 
-/* What is said of one instance. Strings are never NULL. */
+/* The verdict on one instance. Strings are never NULL. */
 struct ek_judged {
     enum ek_verdict verdict;
     enum ek_rule rule;  /* the first broken rule, EK_RULE_NONE otherwise */
@@ -40,7 +40,7 @@ struct ek_absent {
     struct ek_judged judged;
 };
 
-/* The answer to "may the API servers go to this version?" */
+/* Whether the API servers may be upgraded to this version. */
 struct ek_next {
     struct ek_minor version; /* unknown when there is nothing to derive it from */
     enum ek_cond_status safe;
@@ -64,6 +64,13 @@ struct ek_judgement {
     size_t counts[EK_COMPONENT_MAX][EK_VERDICT_MAX]; /* instances; for node groups, nodes */
     struct ek_next next;
 };
+
+/* What of an instance's versions may prove something: releases that were read, not assumed, and
+ * not on the word of a pod that proves nothing. The rest is unknown here. */
+struct ek_known {
+    struct ek_minor bv, ev, mcv;
+};
+struct ek_known ek_skew_known__(const struct ek_versions *versions);
 
 /* Judges facts by the policy of spec. nodes_available is false when nodes could not be listed,
  * which makes the kubelets unknown instead of absent. */

@@ -102,14 +102,14 @@ struct ek_said ek_judge_text_server(struct ek_arena *arena, const struct ek_serv
 struct ek_said ek_judge_text_server_limit(struct ek_arena *arena, const struct ek_server *server,
                                           const struct ek_judgement *judgement)
 {
-    const struct ek_bound *newest = &judgement->bounds.max_ev;
+    const struct ek_skew_bound *newest = &judgement->bounds.max_ev;
     const char *at = ek_skew_minor_text(arena, newest->at);
-    return (struct ek_said){
-        ek_arena_printf(arena,
-                        "API server %s emulates %s while %s is at %s: no server can go "
-                        "further before it follows",
-                        server->name, ek_skew_minor_text(arena, server->ev), newest->by, at),
-        ek_arena_printf(arena, "bring %s to %s", server->name, at)};
+    return (struct ek_said){ek_arena_printf(arena,
+                                            "API server %s emulates %s while %s is at %s: no API "
+                                            "server can be upgraded further before it",
+                                            server->name, ek_skew_minor_text(arena, server->ev),
+                                            newest->by, at),
+                            ek_arena_printf(arena, "bring %s to %s", server->name, at)};
 }
 
 /* Up into the range; its upper end may be unknown. */
@@ -125,12 +125,12 @@ static const char *upgrade_text(struct ek_arena *arena, const struct ek_range *r
 }
 
 struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, struct ek_minor own,
-                                   bool assumed, const struct ek_range *range)
+                                   bool at_most, const struct ek_range *range)
 {
     const char *v = ek_skew_minor_text(arena, own);
     const char *min = ek_skew_minor_text(arena, range->min.at);
     const char *max = ek_skew_minor_text(arena, range->max.at);
-    const char *note = assumed ? " (emulation assumed to be the binary)" : "";
+    const char *note = at_most ? " at most" : "";
     bool below = range->min.at.known && ek_minor_cmp(own, range->min.at) < 0;
     if (range->min.at.known && range->max.at.known &&
         ek_minor_cmp(range->min.at, range->max.at) > 0)
@@ -159,8 +159,8 @@ struct ek_said ek_judge_text_limit(struct ek_arena *arena, const char *label, st
     const char *min = ek_skew_minor_text(arena, range->min.at);
     return (struct ek_said){
         ek_arena_printf(arena,
-                        "%s is at %s: supported now, but not once API servers go one minor "
-                        "further (they will require %s)",
+                        "%s is at %s: supported now, but not after the API servers are upgraded by "
+                        "one minor (they will require %s)",
                         label, ek_skew_minor_text(arena, own), min),
         ek_arena_printf(arena, "upgrade it to %s before the API servers", min)};
 }
@@ -183,13 +183,22 @@ struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, s
 static const char *remedy_for(const char *reason)
 {
     static const char *const remedies[][2] = {
-        {"Absent", "see whether it has reported its status"},
-        {"Unparsable", "let it report a version such as v1.36.2"},
+        {"Absent", "check that the component reports its status"},
+        {"Unparsable", "make it report a version such as v1.36.2"},
         {"NotProbed", "wait for the first probe"},
         {"TooMany", "reduce the number of different versions"},
         {"Forbidden", "see the problems in the message of Ready"},
         {"NotObservable", "make its metrics readable, or list the component in "
                           "spec.skewPolicy.ignoredComponents"},
+        {"EmulationUnknown",
+         "run it from a pod with its program as the command and its flags as plain arguments, make "
+         "its metrics readable, or enable CoordinatedLeaderElection"},
+        {"CompatibilityUnknown",
+         "grant get on /version and /metrics, or run it from a pod with its program as the command "
+         "and its flags as plain arguments"},
+        {"NodeUnproven", "if that node is of the control plane, give it the label "
+                         "node-role.kubernetes.io/control-plane, which no kubelet can give itself; "
+                         "otherwise remove the pod"},
     };
     for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
         if (strcmp(remedies[i][0], reason) == 0)
@@ -201,6 +210,24 @@ struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
                                      const struct ek_versions *versions, const char *reason)
 {
     const char *raw = ek_skew_clean(arena, versions->binary_string);
+    const char *why = versions->unread ? versions->unread : "";
+    if (strcmp(reason, "EmulationUnknown") == 0)
+        return (struct ek_said){ek_arena_printf(arena, "%s: emulation version not known%s%s", label,
+                                                why[0] ? ": " : "", why),
+                                remedy_for(reason)};
+    if (strcmp(reason, "CompatibilityUnknown") == 0)
+        return (struct ek_said){
+            ek_arena_printf(arena, "%s: minimum compatibility version not known: it was not read",
+                            label),
+            remedy_for(reason)};
+    if (strcmp(reason, "NodeUnproven") == 0)
+        return (struct ek_said){
+            ek_arena_printf(arena,
+                            "%s: only a static pod reports its version, and the pod's node is not "
+                            "known to be of the control plane (no label "
+                            "node-role.kubernetes.io/control-plane)",
+                            label),
+            remedy_for(reason)};
     const char *got = raw[0] ? ek_arena_printf(arena, ", reported \"%s\"", raw) : "";
     return (struct ek_said){
         ek_arena_printf(arena, "%s: version not known (%s%s)", label, reason, got),
@@ -251,10 +278,8 @@ struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component co
         return (struct ek_said){"nodes cannot be listed: no kubelet version is known",
                                 "grant list and watch on nodes"};
     return (struct ek_said){
-        ek_arena_printf(arena,
-                        "no live %s was seen: no LeaseCandidate, election Lease or pod "
-                        "tells of one",
-                        name),
+        ek_arena_printf(
+            arena, "no live %s was seen: no LeaseCandidate, election Lease or pod names one", name),
         ek_arena_printf(arena,
                         "if the provider hides it, list %s in "
                         "spec.skewPolicy.ignoredComponents",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The judge's sentences: what is wrong with whom, and what to do about it. One function per
- * finding, so that wording is found in one place. Pure; results live in the arena.
+ * The judge's messages and remedies. One function per finding, so that all texts are in one place.
+ * Pure; results live in the arena.
  */
 #ifndef RECONCILERS_SKEW_JUDGE_TEXT_H
 #define RECONCILERS_SKEW_JUDGE_TEXT_H
@@ -23,16 +23,17 @@ const char *ek_judge_text_incomplete(struct ek_arena *arena, const struct ek_ske
                                      const char *const *unknown, size_t n_unknown,
                                      const struct ek_judgement *judgement);
 
-/* A server breaks a rule; a server holds the others up. */
+/* A server breaks a rule; a server blocks the upgrade of the others. */
 struct ek_said ek_judge_text_server(struct ek_arena *arena, const struct ek_server *server,
                                     enum ek_rule rule, const struct ek_judgement *judgement,
                                     const struct ek_skew_policy *policy);
 struct ek_said ek_judge_text_server_limit(struct ek_arena *arena, const struct ek_server *server,
                                           const struct ek_judgement *judgement);
 
-/* own is outside of range (assumed: own is a binary version standing in for the emulation). */
+/* own is outside of range (at_most: own is the binary's version, and what it emulates, not known,
+ * is that or older). */
 struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, struct ek_minor own,
-                                   bool assumed, const struct ek_range *range);
+                                   bool at_most, const struct ek_range *range);
 
 /* own is inside now, but outside of range after the next upgrade. */
 struct ek_said ek_judge_text_limit(struct ek_arena *arena, const char *label, struct ek_minor own,
@@ -42,7 +43,7 @@ struct ek_said ek_judge_text_limit(struct ek_arena *arena, const char *label, st
 struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, struct ek_minor bv,
                                     const struct ek_bounds *bounds);
 
-/* The version of label is not known for reason. */
+/* A version of label is not known for reason. */
 struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
                                      const struct ek_versions *versions, const char *reason);
 

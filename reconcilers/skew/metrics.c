@@ -16,6 +16,8 @@ enum family {
     DISCOVERY_MISSING,
     DISCOVERY_DIFFERENCES,
     GATE_DIFFERENCES,
+    COMPONENT_GATES,
+    ALPHA_USES,
     NODES,
     NEXT_BLOCKERS,
     CONDITION,
@@ -24,35 +26,48 @@ enum family {
 
 static const struct ek_skew_family families[] = {
     {"evenkeel_peer_up", "1 while the API server answers.", {"peer"}},
-    {"evenkeel_peer_ready", "1 while the API server's /readyz is good.", {"peer"}},
+    {"evenkeel_peer_ready", "1 while the API server's /readyz succeeds.", {"peer"}},
     {"evenkeel_peer_probe_age_seconds",
-     "Age of the API server's last answer to any question.",
+     "Time since the API server last answered a request of the probe, in seconds.",
      {"peer"}},
     {"evenkeel_peer_certificate_expiry_timestamp_seconds",
-     "When the API server's serving certificate expires, in seconds since the epoch.",
+     "Expiry time of the API server's serving certificate, in seconds since the epoch.",
      {"peer"}},
     {"evenkeel_component_version_info",
-     "Versions of a component instance and the source they were read from; always 1.",
+     "Versions of a component instance, empty if unknown, and the source of the binary version; "
+     "always 1.",
      {"component", "instance", "binary", "emulation", "min_compat", "source"}},
     {"evenkeel_skew_violations",
-     "Component instances by verdict (nodes, for kubelet and kube-proxy).",
+     "Number of component instances (nodes for kubelet and kube-proxy) by verdict.",
      {"component", "verdict"}},
     {"evenkeel_peer_discovery_age_seconds",
-     "Age of the API server's last discovery answer.",
+     "Time since the API server last answered a discovery request, in seconds.",
      {"peer"}},
     {"evenkeel_discovery_missing_resources",
-     "Resources that other API servers serve and this one does not.",
+     "Number of resources that other API servers serve and this one does not.",
      {"peer"}},
-    {"evenkeel_discovery_differences", "Resources or group versions that only some serve.", {NULL}},
-    {"evenkeel_feature_gate_differences",
-     "Feature gates that API servers set differently.",
+    {"evenkeel_discovery_differences",
+     "Number of resources and group versions that only some API servers serve.",
      {NULL}},
-    {"evenkeel_nodes", "Nodes by kubelet version.", {"kubelet"}},
+    {"evenkeel_feature_gate_differences",
+     "Number of feature gates that API servers set differently.",
+     {NULL}},
+    {"evenkeel_component_feature_gate_differences",
+     "Number of feature gates that a controller manager or a scheduler sets differently from an "
+     "API "
+     "server or another component of the same version.",
+     {NULL}},
+    {"evenkeel_alpha_under_emulation",
+     "Number of alpha feature gates that are on, and of alpha group versions that are served, "
+     "where "
+     "the emulation version is older than the binary.",
+     {NULL}},
+    {"evenkeel_nodes", "Number of nodes by kubelet version.", {"kubelet"}},
     {"evenkeel_next_version_blockers",
-     "What has to change before the next version is safe.",
+     "Number of changes required before an upgrade to the next version.",
      {NULL}},
     {"evenkeel_condition",
-     "1 for the status that each condition of the ControlPlane has.",
+     "1 for the current status of each condition of the ControlPlane, 0 for the others.",
      {"type", "status"}},
 };
 
@@ -173,7 +188,8 @@ static bool missing(const struct metrics *m, size_t peer, double *ret)
 static void add_versions(struct metrics *m, enum ek_component component, const char *instance,
                          const struct ek_versions *v)
 {
-    bool known = v->emulation.known, min_known = v->min_compat.known;
+    bool known = v->emulation.known && !v->assumed_emulation;
+    bool min_known = v->min_compat.known && !v->assumed_min_compat;
     struct ek_skew_metric sample = {
         .name = families[VERSION_INFO].name,
         .labels = {{"component", ek_component_name(component)},
@@ -230,7 +246,8 @@ static void add_nodes(struct metrics *m)
 
 static void add_conditions(struct metrics *m)
 {
-    for (int i = 0; i < EK_SKEW_CONDITION_MAX; i++)
+    int n = ek_skew_n_conditions(m->report);
+    for (int i = 0; i < n; i++)
         for (int s = 0; s < EK_COND_STATUS_MAX; s++) {
             const char *const labels[2][2] = {
                 {"type", ek_skew_condition_name((enum ek_skew_condition)i)},
@@ -263,6 +280,8 @@ void ek_skew_metrics(const struct ek_skew_report *report, struct ek_arena *arena
     add_peers(&m, DISCOVERY_MISSING, missing);
     add_one(&m, DISCOVERY_DIFFERENCES, NULL, NULL, (double)report->differences.discovery.n);
     add_one(&m, GATE_DIFFERENCES, NULL, NULL, (double)report->differences.gates.n);
+    add_one(&m, COMPONENT_GATES, NULL, NULL, (double)report->differences.n_component_gates);
+    add_one(&m, ALPHA_USES, NULL, NULL, (double)report->differences.n_alpha);
     add_nodes(&m);
     add_one(&m, NEXT_BLOCKERS, NULL, NULL, (double)report->judgement.next.n_blockers);
     add_conditions(&m);

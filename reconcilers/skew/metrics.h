@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report as numbers for /metrics. All are gauges; the families with their help texts are a
- * table, so that the exporter decides nothing. Cardinality is bounded by the maxima below and by
- * those of the facts; no two samples have the same name and labels. Pure.
+ * The report as metrics. All are gauges; the families and their help texts are one table, so that
+ * the exporter decides nothing. Cardinality is bounded by the maxima below and by those of the
+ * facts; no two samples have the same name and labels. Pure.
  */
 #ifndef RECONCILERS_SKEW_METRICS_H
 #define RECONCILERS_SKEW_METRICS_H

@@ -39,15 +39,20 @@ static void look_at_servers(struct look *l, struct ek_minor target)
                                      now->name, ek_skew_minor_text(l->arena, now->ev)));
         } else if (ek_policy_check_server(&l->servers[i], &l->bounds, policy, NULL, NULL) ==
                    EK_VERDICT_UNSUPPORTED)
-            block(l,
-                  ek_arena_printf(l->arena, "API server %s would not fit the others", now->name));
+            block(
+                l,
+                ek_arena_printf(
+                    l->arena,
+                    "API server %s would be outside of the supported skew of the other API servers",
+                    now->name));
     }
 }
 
 static const char *blocker_text(struct look *l, enum ek_component component, const char *label,
                                 struct ek_minor bv, struct ek_minor ev)
 {
-    struct ek_minor own = ek_policy_judged_version(component, bv, ev);
+    struct ek_minor judged = ek_policy_judged_version(component, bv, ev);
+    struct ek_minor own = judged.known ? judged : bv; /* the newest that it may be */
     struct ek_range range = ek_policy_range(component, bv, &l->bounds, &l->spec->policy);
     const char *at = ek_skew_minor_text(l->arena, own);
     if (range.min.at.known && ek_minor_cmp(own, range.min.at) < 0)
@@ -63,8 +68,8 @@ static void look_at(struct look *l, enum ek_component component, const char *lab
     enum ek_rule rule;
     if (judged->verdict == EK_VERDICT_NOT_JUDGED)
         return;
-    struct ek_minor bv = ek_policy_usable(versions->binary);
-    struct ek_minor ev = ek_policy_usable(versions->emulation);
+    struct ek_known known = ek_skew_known__(versions);
+    struct ek_minor bv = known.bv, ev = known.ev;
     enum ek_verdict then = ek_policy_check(component, bv, ev, &l->bounds, &l->spec->policy, &rule);
     bool vendor = component == EK_CLOUD_CONTROLLER_MANAGER &&
                   versions->source == EK_SOURCE_POD_IMAGE && then != EK_VERDICT_SUPPORTED;
@@ -100,13 +105,13 @@ static void conclude(struct look *l)
         const char *rest = more ? ek_arena_printf(l->arena, "; and %zu more", more) : "";
         next->safe = EK_COND_FALSE;
         next->reason = l->skips ? "SkipsMinor" : "ComponentsTooOld";
-        next->message =
-            ek_arena_printf(l->arena, "before the API servers go to %s: %s%s", to, l->text, rest);
+        next->message = ek_arena_printf(l->arena, "before the API servers are upgraded to %s: %s%s",
+                                        to, l->text, rest);
     } else if (l->unsure || !l->bounds.complete) {
         next->safe = EK_COND_UNKNOWN;
         next->reason = "VersionsUnknown";
         next->message = ek_arena_printf(
-            l->arena, "nothing known forbids %s, but not every version is known%s%s", to,
+            l->arena, "no known version prevents %s, but not every version is known%s%s", to,
             l->out->incomplete[0] ? ": " : " (see SkewSupported)", l->out->incomplete);
     } else {
         next->safe = EK_COND_TRUE;
@@ -124,7 +129,7 @@ void ek_skew_judge_next__(const struct ek_skew_facts *facts, const struct ek_ske
                           struct ek_arena *arena, struct ek_judgement *judgement)
 {
     struct ek_next *next = &judgement->next;
-    const struct ek_bound *newest = &judgement->bounds.max_ev;
+    const struct ek_skew_bound *newest = &judgement->bounds.max_ev;
     next->version = spec->next_version.known ? spec->next_version : ek_minor_offset(newest->at, 1);
     if (!newest->at.known) {
         next->safe = EK_COND_UNKNOWN;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kubelets and kube-proxies, by version. nodeInfo.kubeProxyVersion is not read: it was the
- * kubelet's own version and is empty by now (skew sheet, section 2.4).
+ * Kubelets and kube-proxies, by version. nodeInfo.kubeProxyVersion is not read: kubelets wrote
+ * their own version there, and leave the field empty since 1.33 (pkg/kubelet/nodestatus/setters.go:
+ * DisableNodeKubeProxyVersion).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +15,6 @@
 #define KEPT_EXACT  48 /* of EK_SKEW_GROUPS_MAX; then one per minor, then one for the rest */
 
 static const char other[] = "other";
-
-static const struct ek_obj *find_node(const struct ek_objs *nodes, const char *name)
-{
-    size_t low = 0, high = nodes->n;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int order = strcmp(ek_obj_key(nodes->items[mid]), name);
-        if (order == 0)
-            return nodes->items[mid];
-        if (order < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
-}
 
 static const char *kubelet_version(const struct ek_obj *node)
 {
@@ -72,7 +56,8 @@ static void add_group(struct facts *f, enum ek_component component,
         .count = entry->count,
         .names = entry->names,
         .n_names = entry->n_names,
-        .versions = ek_facts_merge__(f->arena, &reading, 1, kubelet ? "Absent" : "NotObservable"),
+        .versions =
+            ek_facts_merge__(f->arena, &reading, 1, kubelet ? "Absent" : "NotObservable", ""),
     };
     ek_facts_no_emulation__(&group->versions);
     if (folded) {
@@ -187,7 +172,7 @@ static const char *pair_key(struct facts *f, struct pairs *pairs, struct ek_mino
 static void pair_up(struct facts *f, struct pairs *pairs, const char *node_name,
                     const char *proxy_version)
 {
-    const struct ek_obj *node = find_node(&f->view->nodes, node_name);
+    const struct ek_obj *node = ek_node_find(&f->view->nodes, node_name);
 
     if (!node)
         return;
@@ -218,7 +203,7 @@ static void add_pairs(struct facts *f, struct ek_tally *pairs)
     if (pairs->n > n)
         ek_notes_add(f->notes,
                      "only the %zu most frequent of %zu pairs of kubelet and kube-proxy versions "
-                     "were looked at",
+                     "were examined",
                      n, pairs->n);
     qsort(out->pairs, n, sizeof *out->pairs, newest_pair_first);
 }

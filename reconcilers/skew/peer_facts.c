@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "reconcilers/peers/address.h"
+#include "reconcilers/peers/pod.h"
 #include "reconcilers/peers/roster.h"
 #include "reconcilers/skew/facts-internal.h"
 
@@ -70,10 +72,10 @@ static struct reading openapi_reading(const struct ek_probe *probe)
     return reading;
 }
 
-/* Why a peer that was asked told no version. */
+/* Why a probed peer reported no version. */
 static const char *silence(const struct ek_peer_fact *fact)
 {
-    if (!fact->reachable)
+    if (!fact->reachable || !fact->probe)
         return fact->unreachable_reason;
     const struct ek_err *error = &fact->probe->version_answer.error;
     if (error->code == EK_E_FORBIDDEN || error->code == EK_E_UNAUTHORIZED)
@@ -81,9 +83,55 @@ static const char *silence(const struct ek_peer_fact *fact)
     return answered(&fact->probe->version_answer) ? "Absent" : "NotObservable";
 }
 
-static void read_versions(struct facts *f, struct ek_peer_fact *fact)
+static bool has_ip(const struct ek_obj *pod, const char *wanted)
 {
-    struct reading readings[3];
+    static const char *const fields[] = {"podIP", "hostIP"};
+    char ip[EK_ADDRESS_SIZE];
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(fields); i++)
+        if (ek_address_ip(ek_json_str(ek_obj_root(pod), "status", fields[i], NULL), ip) &&
+            !strcmp(ip, wanted))
+            return true;
+    return false;
+}
+
+/* The pod of the server at an address among those that prove something: the only one with its IP,
+ * NULL where there are several (two servers on one host) or none. */
+static const struct ek_obj *pod_at(const struct ek_objs *proven, const char *address)
+{
+    const struct ek_obj *found = NULL;
+    char text[EK_ADDRESS_SIZE], ip[EK_ADDRESS_SIZE];
+
+    if (!ek_address_parse(address, text, ip))
+        return NULL;
+    for (size_t i = 0; i < proven->n; i++) {
+        if (!has_ip(proven->items[i], ip))
+            continue;
+        if (found)
+            return NULL;
+        found = proven->items[i];
+    }
+    return found;
+}
+
+/* Any node may write any number of pods: those that prove nothing are left out once, not met again
+ * at every server. */
+static struct ek_objs proven_pods(struct facts *f)
+{
+    const struct ek_objs *pods = &f->pods[EK_KUBE_APISERVER];
+    struct ek_obj **items = ek_arena_alloc(f->arena, (pods->n + 1) * sizeof(struct ek_obj *));
+    size_t n = 0;
+
+    for (size_t i = 0; i < pods->n; i++)
+        if (ek_pod_is_proven(pods->items[i], &f->view->nodes))
+            items[n++] = pods->items[i];
+    return (struct ek_objs){.items = items, .n = n, .available = pods->available};
+}
+
+static void read_versions(struct facts *f, const struct ek_objs *pods, struct ek_peer_fact *fact)
+{
+    struct reading readings[EK_FACTS_READINGS_MAX];
+    struct ek_pod_flags set;
     size_t n = 0;
 
     if (fact->probe) {
@@ -91,12 +139,23 @@ static void read_versions(struct facts *f, struct ek_peer_fact *fact)
         readings[n++] = version_reading(fact->probe);
         readings[n++] = openapi_reading(fact->probe);
     }
-    struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, silence(fact));
-    if (*versions.conflict)
+    bool torn = *ek_facts_conflict__(f->arena, readings, n);
+    const struct ek_obj *pod = pod_at(pods, fact->address);
+    const char *flags = ek_facts_pod_readings__(f, pod, EK_KUBE_APISERVER, readings, &n, &set);
+    if (!pod)
+        flags = "no pod of a control plane node has its address";
+    const char *unread =
+        ek_arena_printf(f->arena, "neither /version, OpenAPI nor metrics report it, and %s", flags);
+    struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, silence(fact), unread);
+    if (torn)
         versions.conflict =
             ek_arena_printf(f->arena, "%s: more than one server seems to answer at %s",
                             versions.conflict, fact->address);
     fact->versions = versions;
+    fact->flags_read = !*flags;
+    fact->flag_gates = set.gates;
+    fact->n_flag_gates = set.n_gates;
+    fact->flag_apis = set.apis;
 }
 
 static void set_unreachable(struct ek_peer_fact *fact, const char *reason, const char *message)
@@ -114,13 +173,19 @@ static void read_reach(struct facts *f, struct ek_peer_fact *fact)
     fact->reachable = probe && is_current(&probe->reach);
     if (fact->reachable)
         return;
-    if (*fact->address && probe && probe->reach.error.code != 0)
+    if (*fact->address && !fact->trusted)
+        set_unreachable(fact, "NotTrusted",
+                        "only a static pod names its address, which every node may write: it is "
+                        "not probed until the EndpointSlice default/kubernetes or "
+                        "spec.peers.endpoints names it");
+    else if (*fact->address && probe && probe->reach.error.code != 0)
         set_unreachable(fact, failure_reason(probe->reach.error.code), probe->reach.error.message);
     else if (*fact->address)
-        set_unreachable(fact, "NotProbed", "it has not been asked yet");
+        set_unreachable(fact, "NotProbed", "it has not been probed yet");
     else if (!fact->lease_stale)
         set_unreachable(fact, "NoAddress",
-                        "no EndpointSlice, static pod or spec.peers.endpoints names its address");
+                        "neither the EndpointSlice default/kubernetes nor spec.peers.endpoints "
+                        "names its address");
     else if (fact->lease_age_ms < 0)
         set_unreachable(fact, "LeaseStale", "its identity lease has no readable renewTime");
     else
@@ -132,29 +197,31 @@ static void read_reach(struct facts *f, struct ek_peer_fact *fact)
 }
 
 static void collect_peer(struct facts *f, const struct ek_roster_peer *peer,
-                         struct ek_peer_fact *fact)
+                         const struct ek_objs *pods, struct ek_peer_fact *fact)
 {
     *fact = (struct ek_peer_fact){
         .name = peer->name,
         .server_id = peer->server_id,
         .address = peer->address,
         .address_source = peer->address_source,
+        .trusted = peer->credential == EK_PROBE_OWN,
         .tied_by = peer->tied_by,
         .lease_age_ms = peer->lease_age_ms,
         .lease_stale = peer->lease_stale,
         .in_endpoints = peer->in_endpoints,
         .certificate_matches = peer->certificate_matches,
-        .probe = peer->probe,
+        .probe = peer->credential == EK_PROBE_OWN ? peer->probe : NULL,
     };
     read_reach(f, fact);
-    read_versions(f, fact);
+    read_versions(f, pods, fact);
     bool renewed = *fact->server_id && !fact->lease_stale;
-    /* Who was not asked yet may be there: without this, a verdict at the start would be of those
-     * alone who happened to answer first. */
+    /* A server that was not probed yet may exist: without this, a verdict at the start would be of
+     * those alone who happened to answer first. */
     bool unasked = strcmp(fact->unreachable_reason, "NotProbed") == 0;
     fact->live = fact->reachable || fact->in_endpoints || renewed || unasked;
     if (*fact->address)
-        ek_facts_add_target__(f, ek_component_name(EK_KUBE_APISERVER), fact->address);
+        ek_facts_add_target__(f, ek_component_name(EK_KUBE_APISERVER), fact->address,
+                              peer->credential);
 }
 
 void ek_facts_collect_peers__(struct facts *f)
@@ -166,6 +233,7 @@ void ek_facts_collect_peers__(struct facts *f)
         .only_static = f->spec->mode == EK_PEERS_STATIC,
         .endpoints = f->spec->endpoints,
         .n_endpoints = f->spec->n_endpoints,
+        .configured = view->configured,
         .leases = view->leases,
         .endpoint_slices = view->endpoint_slices,
         .nodes = view->nodes,
@@ -177,8 +245,9 @@ void ek_facts_collect_peers__(struct facts *f)
     ek_roster_build(&input, f->notes, &roster);
     f->out->peers = ek_arena_alloc(f->arena, (roster.n_peers + 1) * sizeof *f->out->peers);
     f->out->n_peers = roster.n_peers;
+    const struct ek_objs pods = proven_pods(f);
     for (size_t i = 0; i < roster.n_peers; i++)
-        collect_peer(f, &roster.peers[i], &f->out->peers[i]);
+        collect_peer(f, &roster.peers[i], &pods, &f->out->peers[i]);
     f->out->enumerated = roster.enumerated;
     f->out->not_enumerated = roster.not_enumerated;
 }

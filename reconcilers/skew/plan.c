@@ -2,6 +2,8 @@
 /* The plan: from a view to what is to be published, by way of facts, verdicts and conditions. */
 #include "reconcilers/skew/plan.h"
 
+#include <string.h>
+
 #include "reconcilers/skew/conditions.h"
 #include "reconcilers/skew/events.h"
 #include "reconcilers/skew/metrics.h"
@@ -72,6 +74,8 @@ static int64_t requeue_after(const struct ek_skew_report *r)
             sooner(&requeue, ELECTION_STALE_MS - r->facts.instances[i].age_ms + 1000);
     if (r->grace_end_ms != EK_TIME_UNSET)
         sooner(&requeue, r->grace_end_ms - r->view->now_ms + 1000);
+    if (r->spreading_ms != EK_TIME_UNSET)
+        sooner(&requeue, r->spreading_ms - r->view->now_ms + 1000);
     if (r->forget_ms != EK_TIME_UNSET)
         sooner(&requeue, r->forget_ms - r->view->now_ms + 1000);
     return requeue < 1000 ? 1000 : requeue;
@@ -118,22 +122,71 @@ void ek_skew_plan_from_facts__(const struct ek_skew_view *view, const struct ek_
     ret_plan->requeue_after_ms = requeue_after(r);
     ret_plan->probe_interval_ms = r->spec.probe_interval_ms;
     ret_plan->probe_timeout_ms = r->spec.probe_timeout_ms;
+    ret_plan->bounds = &r->judgement.bounds;
     ret_plan->exit_code = exit_code(r);
+}
+
+static bool has_probe(const struct ek_skew_view *view, const char *address)
+{
+    for (size_t i = 0; i < view->n_probes; i++)
+        if (strcmp(view->probes[i].address, address) == 0)
+            return true;
+    return false;
+}
+
+/* Other components are probed once API servers are verified: until then the first round
+ * is not over. */
+static bool is_probed(const struct ek_skew_view *view, const struct ek_skew_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_targets; i++)
+        if (plan->targets[i].credential == EK_PROBE_METRICS &&
+            !has_probe(view, plan->targets[i].address))
+            return false;
+    return view->probing_done;
+}
+
+static struct ek_peer_table *make_table(const struct ek_skew_view *view,
+                                        const struct ek_skew_facts *facts, struct ek_arena *arena)
+{
+    struct ek_peer *peers = ek_arena_alloc(arena, (facts->n_peers + 1) * sizeof *peers);
+
+    for (size_t i = 0; i < facts->n_peers; i++) {
+        const struct ek_peer_fact *fact = &facts->peers[i];
+        peers[i] = (struct ek_peer){.name = fact->name,
+                                    .server_id = fact->server_id,
+                                    .address = fact->address,
+                                    .address_source = fact->address_source,
+                                    .trusted = fact->trusted,
+                                    .in_endpoints = fact->in_endpoints,
+                                    .live = fact->live,
+                                    .lease_stale = fact->lease_stale,
+                                    .lease_age_ms = fact->lease_age_ms,
+                                    .reachable = fact->reachable,
+                                    .probe = fact->probe};
+    }
+    return ek_peer_table_new(peers, facts->n_peers, facts->enumerated, view->probing_done);
 }
 
 void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
                        struct ek_skew_plan *ret_plan)
 {
-    struct ek_skew_spec spec;
-    struct ek_skew_facts facts;
-    *ret_plan = (struct ek_skew_plan){0};
-    ek_skew_spec_parse(view->control_plane, arena, &spec);
-    ek_skew_facts_collect(view, arena, &facts, &ret_plan->targets, &ret_plan->n_targets);
-    ek_skew_plan_from_facts__(view, &facts, &spec, arena, ret_plan);
+    struct ek_skew_view seen = *view;
+    struct ek_skew_spec *spec = ek_arena_alloc(arena, sizeof *spec);
+    struct ek_skew_facts *facts = ek_arena_alloc(arena, sizeof *facts);
+    *ret_plan = (struct ek_skew_plan){.facts = facts, .spec = spec};
+    ek_skew_spec_parse(view->control_plane, arena, spec);
+    ek_skew_facts_collect(view, arena, facts, &ret_plan->targets, &ret_plan->n_targets);
+    ret_plan->peers = make_table(view, facts, arena);
+    seen.probing_done = ret_plan->probed = is_probed(view, ret_plan);
+    if (view->make_documents)
+        seen.documents = view->make_documents(view->documents_ctx, ret_plan->peers);
+    ek_skew_plan_from_facts__(&seen, facts, spec, arena, ret_plan);
 }
 
 void ek_skew_plan_done(struct ek_skew_plan *plan)
 {
+    ek_peer_table_free(plan->peers);
+    plan->peers = NULL;
     yyjson_mut_doc_free(plan->doc);
     plan->doc = NULL;
     plan->status = NULL;

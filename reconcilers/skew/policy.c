@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/skew/policy.h"
 
-/* Emulation and minimum compatibility versions exist since this release (skew sheet, section 1). */
+/* Emulation and minimum compatibility versions exist since this release
+ * (apiserver/pkg/util/compatibility/version.go: minimumKubeEmulationVersion). */
 #define EMULATION_FLOOR EK_MINOR(1, 31)
 /* Kubelets and kube-proxies below this may be two minors behind instead of three. */
 #define NARROW_BELOW EK_MINOR(1, 25)
@@ -35,16 +36,16 @@ struct ek_minor ek_policy_usable(struct ek_minor v)
     return v.major == 0 ? EK_MINOR_UNKNOWN : v;
 }
 
-static void lower(struct ek_bound *bound, struct ek_minor v, const char *by)
+static void lower(struct ek_skew_bound *bound, struct ek_minor v, const char *by)
 {
     if (v.known && (!bound->at.known || ek_minor_cmp(v, bound->at) < 0))
-        *bound = (struct ek_bound){v, by};
+        *bound = (struct ek_skew_bound){v, by};
 }
 
-static void raise(struct ek_bound *bound, struct ek_minor v, const char *by)
+static void raise(struct ek_skew_bound *bound, struct ek_minor v, const char *by)
 {
     if (v.known && (!bound->at.known || ek_minor_cmp(v, bound->at) > 0))
-        *bound = (struct ek_bound){v, by};
+        *bound = (struct ek_skew_bound){v, by};
 }
 
 struct ek_bounds ek_policy_bounds(const struct ek_server *servers, size_t n)
@@ -99,9 +100,14 @@ static bool is_node_component(enum ek_component component)
     return component == EK_KUBELET || component == EK_KUBE_PROXY;
 }
 
-static struct ek_bound offset(struct ek_bound bound, int n)
+static bool emulates(enum ek_component component)
 {
-    return (struct ek_bound){ek_minor_offset(bound.at, n), bound.by};
+    return component == EK_KUBE_CONTROLLER_MANAGER || component == EK_KUBE_SCHEDULER;
+}
+
+static struct ek_skew_bound offset(struct ek_skew_bound bound, int n)
+{
+    return (struct ek_skew_bound){ek_minor_offset(bound.at, n), bound.by};
 }
 
 struct ek_range ek_policy_range(enum ek_component component, struct ek_minor bv,
@@ -130,7 +136,9 @@ struct ek_range ek_policy_kubectl_range(const struct ek_bounds *bounds)
 struct ek_minor ek_policy_judged_version(enum ek_component component, struct ek_minor bv,
                                          struct ek_minor ev)
 {
-    return !is_node_component(component) && ev.known ? ev : bv;
+    if (is_node_component(component))
+        return bv;
+    return ev.known || emulates(component) ? ev : bv;
 }
 
 static enum ek_rule range_rule(enum ek_component component)
@@ -140,10 +148,14 @@ static enum ek_rule range_rule(enum ek_component component)
     return component == EK_KUBE_PROXY ? EK_RULE_KUBE_PROXY_RANGE : EK_RULE_CONTROLLER_RANGE;
 }
 
+static bool below(struct ek_minor v, const struct ek_range *range)
+{
+    return range->min.at.known && ek_minor_cmp(v, range->min.at) < 0;
+}
+
 static bool outside(struct ek_minor v, const struct ek_range *range)
 {
-    return (range->min.at.known && ek_minor_cmp(v, range->min.at) < 0) ||
-           (range->max.at.known && ek_minor_cmp(v, range->max.at) > 0);
+    return below(v, range) || (range->max.at.known && ek_minor_cmp(v, range->max.at) > 0);
 }
 
 /* A newer controller binary may call APIs that an older server's binary lacks, even at equal EV.
@@ -151,8 +163,8 @@ static bool outside(struct ek_minor v, const struct ek_range *range)
 static bool binary_too_new(enum ek_component component, struct ek_minor bv,
                            const struct ek_bounds *bounds)
 {
-    return (component == EK_KUBE_CONTROLLER_MANAGER || component == EK_KUBE_SCHEDULER) &&
-           bv.known && bounds->min_bv.at.known && ek_minor_cmp(bv, bounds->min_bv.at) > 0;
+    return emulates(component) && bv.known && bounds->min_bv.at.known &&
+           ek_minor_cmp(bv, bounds->min_bv.at) > 0;
 }
 
 enum ek_verdict ek_policy_check(enum ek_component component, struct ek_minor bv, struct ek_minor ev,
@@ -162,17 +174,18 @@ enum ek_verdict ek_policy_check(enum ek_component component, struct ek_minor bv,
     struct ek_minor v = ek_policy_judged_version(component, bv, ev);
     struct ek_range range = ek_policy_range(component, bv, bounds, policy);
     *ret_rule = EK_RULE_NONE;
-    if (v.known && outside(v, &range))
+    /* None emulates a version newer than its binary: an old binary is too old at any version. */
+    if (v.known ? outside(v, &range) : bv.known && below(bv, &range))
         *ret_rule = range_rule(component);
     else if (binary_too_new(component, bv, bounds))
         *ret_rule = EK_RULE_CONTROLLER_BINARY;
     if (*ret_rule != EK_RULE_NONE)
         return EK_VERDICT_UNSUPPORTED;
-    return v.known && bounds->complete ? EK_VERDICT_SUPPORTED : EK_VERDICT_UNKNOWN;
+    return v.known && bv.known && bounds->complete ? EK_VERDICT_SUPPORTED : EK_VERDICT_UNKNOWN;
 }
 
 /* True when v is more than n minors below bound. */
-static bool far_below(struct ek_minor v, const struct ek_bound *bound, int n)
+static bool far_below(struct ek_minor v, const struct ek_skew_bound *bound, int n)
 {
     return v.known && bound->at.known && ek_minor_cmp(v, ek_minor_offset(bound->at, -n)) < 0;
 }

@@ -8,15 +8,15 @@
  * version is not known makes the bounds incomplete; known servers only ever narrow what is
  * allowed, so a violation of incomplete bounds is proven, while compliance is not.
  *
- * Every rule has a name that is shown to users; README.md beside this file tells what each means
- * and where it comes from. Pure; nothing is owned or allocated.
+ * Every rule has a name that is shown to users; README.md beside this file gives the meaning and
+ * the source of each. Pure; nothing is owned or allocated.
  */
 #ifndef RECONCILERS_SKEW_POLICY_H
 #define RECONCILERS_SKEW_POLICY_H
 
 #include "reconcilers/skew/spec.h"
 
-/* What is said of an instance. */
+/* The verdict on an instance. */
 #define EK_VERDICTS(X)                                                                             \
     /* Within the rules, and still so after the next upgrade step. */                              \
     X(SUPPORTED, "Supported")                                                                      \
@@ -24,7 +24,7 @@
     X(AT_LIMIT, "AtLimit")                                                                         \
     /* Breaks a rule. */                                                                           \
     X(UNSUPPORTED, "Unsupported")                                                                  \
-    /* Cannot be told; the reason says why. Neither fine nor a violation. */                       \
+    /* Unknown; the reason says why. Neither compliance nor a violation. */                        \
     X(UNKNOWN, "Unknown")                                                                          \
     /* Left out: a dead candidate, an API server that is gone, or ignored by the spec. */          \
     X(NOT_JUDGED, "NotJudged")
@@ -65,31 +65,32 @@ struct ek_server {
 };
 
 /* A bound and the server that sets it; unknown while no server's value is. */
-struct ek_bound {
+struct ek_skew_bound {
     struct ek_minor at;
     const char *by;
 };
 
 struct ek_bounds {
-    struct ek_bound min_ev, max_ev, max_mcv, min_bv, max_bv;
+    struct ek_skew_bound min_ev, max_ev, max_mcv, min_bv, max_bv;
     size_t n;      /* servers */
     bool complete; /* there is at least one server and every version of each is known */
 };
 
 /* The versions allowed for a component; either end may be unknown. */
 struct ek_range {
-    struct ek_bound min, max;
+    struct ek_skew_bound min, max;
 };
 
 /* v, or unknown where it cannot be a release: 0.x is what a build without a stamped version
- * reports ("0.0.0-master+$Format", skew sheet, section 3.4). */
+ * reports ("0.0.0-master+$Format", component-base/version/base.go). */
 struct ek_minor ek_policy_usable(struct ek_minor v);
 
 /* The extremes of n servers. */
 struct ek_bounds ek_policy_bounds(const struct ek_server *servers, size_t n);
 
-/* MCV of a server that does not tell it: EV-1, not below the floor max(BV-3, 1.31) that binaries
- * after 1.31 have, never above EV (skew sheet, section 1, "Order inside Set"). */
+/* MCV of a server that does not report it: EV-1, not below the floor max(BV-3, 1.31) of binaries
+ * after 1.31, never above EV (component-base/compatibility/version.go: SetEmulationVersion;
+ * apiserver/pkg/util/compatibility/version.go: kubeEffectiveVersionFloors). */
 struct ek_minor ek_policy_default_min_compat(struct ek_minor bv, struct ek_minor ev);
 
 /* server once its EV has been raised to target (unchanged if it is there already): BV follows if
@@ -97,26 +98,28 @@ struct ek_minor ek_policy_default_min_compat(struct ek_minor bv, struct ek_minor
 struct ek_server ek_policy_raised(struct ek_server server, struct ek_minor target);
 
 /*
- * The range for a component, KEP-4330 "Skew" with the intersection over all servers (skew sheet,
- * section 3.2), narrowed by the spec's skews. bv is the instance's binary version, which matters
- * to kubelets and kube-proxies below 1.25 only; it may be unknown.
+ * The range for a component, KEP-4330 "Skew" with the intersection over all servers, narrowed by
+ * the spec's skews. bv is the instance's binary version, which matters to kubelets and kube-proxies
+ * below 1.25 only; it may be unknown.
  */
 struct ek_range ek_policy_range(enum ek_component component, struct ek_minor bv,
                                 const struct ek_bounds *bounds,
                                 const struct ek_skew_policy *policy);
 
-/* The range for kubectl, by the same section. Told, never judged: kubectl is not observable. */
+/* The range for kubectl, by the same section. Reported, never judged: kubectl is not observable. */
 struct ek_range ek_policy_kubectl_range(const struct ek_bounds *bounds);
 
-/* The version that a component is judged by: EV where known for the components that emulate,
- * otherwise BV (skew sheet, section 3.2). */
+/* The version that a component is judged by: EV for those that emulate (kube-controller-manager and
+ * kube-scheduler), unknown while that is; BV for all others. */
 struct ek_minor ek_policy_judged_version(enum ek_component component, struct ek_minor bv,
                                          struct ek_minor ev);
 
 /*
- * Judges one instance of a component that is no API server. Returns UNSUPPORTED with *ret_rule
- * set when a known server proves it, UNKNOWN when the version is not known or the bounds are not
- * complete, otherwise SUPPORTED (AT_LIMIT is the caller's: judge again with raised servers).
+ * Judges one instance of a component that is no API server. bv and ev are what is known, without
+ * assumptions. Returns UNSUPPORTED with *ret_rule set when a known server proves it (for an unknown
+ * ev: when bv, the newest version it may be, is too old), UNKNOWN when one of the versions is not
+ * known or the bounds are not complete, otherwise SUPPORTED (AT_LIMIT is the caller's: judge again
+ * with raised servers).
  */
 enum ek_verdict ek_policy_check(enum ek_component component, struct ek_minor bv, struct ek_minor ev,
                                 const struct ek_bounds *bounds, const struct ek_skew_policy *policy,

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "reconcilers/peers/pod_flags.h"
 #include "reconcilers/skew/facts-internal.h"
+#include "reconcilers/skew/policy.h"
 
 #define TEXT_MAX 128
+
+/* --emulated-version exists since 1.31, which takes 1.31 alone; --min-compatibility-version since
+ * 1.35 (kubernetes/kubernetes pull request 133980). */
+#define FIRST_EMULATION  EK_MINOR(1, 31)
+#define FIRST_MIN_COMPAT EK_MINOR(1, 35)
 
 struct ek_minor ek_facts_minor__(const char *text)
 {
@@ -65,13 +72,12 @@ static const char *describe_conflict(struct ek_arena *arena, const struct readin
     static const char *const words[PART_MAX] = {"binary", "emulation", "minimum compatibility"};
     char left[EK_MINOR_SIZE], right[EK_MINOR_SIZE];
 
-    return ek_arena_printf(arena, "%s says %s version %s, but %s says %s", a->name, words[part],
-                           ek_minor_format(part_of(a, part), left), b->name,
+    return ek_arena_printf(arena, "%s reports %s version %s, but %s reports %s", a->name,
+                           words[part], ek_minor_format(part_of(a, part), left), b->name,
                            ek_minor_format(part_of(b, part), right));
 }
 
-/* The first difference between two current readings, "" when there is none. */
-static const char *find_conflict(struct ek_arena *arena, const struct reading *readings, size_t n)
+const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *readings, size_t n)
 {
     for (enum part part = BINARY; part < PART_MAX; part++) {
         const struct reading *first = NULL;
@@ -87,34 +93,76 @@ static const char *find_conflict(struct ek_arena *arena, const struct reading *r
     return "";
 }
 
-/*
- * The default of --min-compatibility-version: one below the emulation version, but not below the
- * floor of what may be emulated, max(BV-3, 1.31). No binary up to 1.31 can emulate, and none of
- * them raises the default: there the floor is none.
- */
-static struct ek_minor default_min_compat(struct ek_minor emulation, struct ek_minor binary)
+/* The oldest version that a binary emulates: three minors below, not below 1.31
+ * (apiserver/pkg/util/compatibility/version.go). */
+static struct ek_minor emulation_floor(struct ek_minor binary)
 {
-    struct ek_minor lowest = EK_MINOR(1, 31);
-    struct ek_minor result = ek_minor_offset(emulation, -1);
-
-    if (!binary.known || ek_minor_cmp(binary, lowest) <= 0)
-        return result;
     struct ek_minor floor = ek_minor_offset(binary, -3);
-    if (ek_minor_cmp(floor, lowest) < 0)
-        floor = lowest;
-    return ek_minor_cmp(result, floor) < 0 ? floor : result;
+
+    if (ek_minor_cmp(binary, FIRST_EMULATION) <= 0)
+        return binary;
+    return ek_minor_cmp(floor, FIRST_EMULATION) < 0 ? FIRST_EMULATION : floor;
 }
 
-static void assume(struct ek_versions *versions)
+/* True when v is unknown or within low..high. */
+static bool within(struct ek_minor v, struct ek_minor low, struct ek_minor high)
 {
-    if (!versions->emulation.known && versions->binary.known) {
-        versions->emulation = versions->binary;
-        versions->assumed_emulation = true;
+    return !v.known || (ek_minor_cmp(v, low) >= 0 && ek_minor_cmp(v, high) <= 0);
+}
+
+/* Completes flags that were read by their defaults, or drops what the binary would refuse; returns
+ * a sentence then, "" otherwise. */
+static const char *settle_flags(struct ek_arena *arena, struct reading *flags,
+                                struct ek_minor binary)
+{
+    char version[EK_MINOR_SIZE];
+
+    if (!flags->flags || !binary.known)
+        return "";
+    struct ek_minor floor = emulation_floor(binary);
+    struct ek_minor emulation = flags->emulation.known ? flags->emulation : binary;
+    if (within(emulation, floor, binary) && within(flags->min_compat, floor, emulation)) {
+        flags->emulation = emulation;
+        if (!flags->min_compat.known)
+            flags->min_compat = ek_policy_default_min_compat(binary, emulation);
+        return "";
     }
-    if (!versions->min_compat.known && versions->emulation.known) {
-        versions->min_compat = default_min_compat(versions->emulation, versions->binary);
-        versions->assumed_min_compat = true;
-    }
+    flags->emulation = flags->min_compat = EK_MINOR_UNKNOWN;
+    flags->flags = false;
+    return ek_arena_printf(arena, "%s sets versions that a binary of %s refuses", flags->name,
+                           ek_minor_format(binary, version));
+}
+
+static void settle_emulation(const struct reading *readings, size_t n, struct ek_versions *versions)
+{
+    const struct reading *told = pick(readings, n, EMULATION, versions->binary);
+
+    versions->emulation_source = EK_SOURCE_NONE;
+    versions->emulation = told ? told->emulation : versions->binary;
+    if (told)
+        versions->emulation_source = told->source;
+    else if (versions->binary.known && ek_minor_cmp(versions->binary, FIRST_EMULATION) <= 0)
+        versions->emulation_source = versions->source;
+    else
+        versions->assumed_emulation = versions->binary.known;
+}
+
+static void settle_min_compat(const struct reading *readings, size_t n,
+                              struct ek_versions *versions)
+{
+    const struct reading *told = pick(readings, n, MIN_COMPAT, versions->binary);
+    bool fixed = versions->binary.known && ek_minor_cmp(versions->binary, FIRST_MIN_COMPAT) < 0;
+
+    versions->min_compat_source = EK_SOURCE_NONE;
+    versions->min_compat =
+        told ? told->min_compat
+             : ek_policy_default_min_compat(versions->binary, versions->emulation);
+    if (told)
+        versions->min_compat_source = told->source;
+    else if (versions->emulation.known && !versions->assumed_emulation && fixed)
+        versions->min_compat_source = versions->emulation_source;
+    else
+        versions->assumed_min_compat = versions->emulation.known;
 }
 
 /* The fullest text of the binary: version_info says "1.36.2" where /version says
@@ -144,34 +192,87 @@ static void explain_unknown(const struct reading *readings, size_t n, const char
         }
 }
 
-struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading *readings,
-                                    size_t n, const char *otherwise)
+struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading *told, size_t n,
+                                    const char *otherwise, const char *unread)
 {
     struct ek_versions versions = {.binary_string = "", .unknown_reason = ""};
-    const struct reading *binary = pick(readings, n, BINARY, EK_MINOR_UNKNOWN);
+    struct reading readings[EK_FACTS_READINGS_MAX] = {{0}};
+    const char *refused = "";
 
-    versions.conflict = find_conflict(arena, readings, n);
+    n = n < EK_FACTS_READINGS_MAX ? n : EK_FACTS_READINGS_MAX;
+    for (size_t i = 0; i < n; i++)
+        readings[i] = told[i];
+    const struct reading *binary = pick(readings, n, BINARY, EK_MINOR_UNKNOWN);
     if (binary) {
         versions.binary = binary->binary;
         versions.source = binary->source;
+        versions.unproven = binary->unproven;
         versions.binary_string = pick_text(readings, n, binary);
     } else {
         explain_unknown(readings, n, otherwise, &versions);
     }
-    const struct reading *emulation = pick(readings, n, EMULATION, versions.binary);
-    const struct reading *min_compat = pick(readings, n, MIN_COMPAT, versions.binary);
-    if (emulation)
-        versions.emulation = emulation->emulation;
-    if (min_compat)
-        versions.min_compat = min_compat->min_compat;
-    assume(&versions);
+    for (size_t i = 0; i < n; i++)
+        if (!*refused)
+            refused = settle_flags(arena, &readings[i], versions.binary);
+    versions.conflict = ek_facts_conflict__(arena, readings, n);
+    if (!*versions.conflict)
+        versions.conflict = refused;
+    settle_emulation(readings, n, &versions);
+    settle_min_compat(readings, n, &versions);
+    versions.unread = *refused ? refused : unread;
     versions.binary_string = ek_notes_cut(arena, versions.binary_string, TEXT_MAX);
     return versions;
+}
+
+static struct reading flags_reading(struct ek_arena *arena, const struct ek_obj *pod,
+                                    const struct ek_pod_flags *flags)
+{
+    return (struct reading){
+        .source = EK_SOURCE_POD_FLAGS,
+        .name = ek_arena_printf(arena, "the command line of pod %s", ek_obj_name(pod)),
+        .text = "",
+        .emulation = flags->emulation,
+        .min_compat = flags->min_compat,
+        .current = true,
+        .flags = true,
+    };
+}
+
+const char *ek_facts_pod_readings__(struct facts *f, const struct ek_obj *pod,
+                                    enum ek_component component, struct reading *readings,
+                                    size_t *n, struct ek_pod_flags *ret_flags)
+{
+    const char *name = ek_component_name(component), *unread = "it has no known pod";
+    bool proven = pod && ek_pod_is_proven(pod, &f->view->nodes);
+
+    *ret_flags = (struct ek_pod_flags){.unread = unread};
+    if (!pod)
+        return unread;
+    if (!proven) {
+        unread = ek_arena_printf(f->arena,
+                                 "pod %s is on a node that is not known to be of the control plane",
+                                 ek_obj_name(pod));
+    } else {
+        ek_pod_flags_read(pod, name, f->arena, ret_flags);
+        unread = "";
+        if (*ret_flags->unread)
+            unread = ek_arena_printf(f->arena, "the flags of pod %s cannot be read: %s",
+                                     ek_obj_name(pod), ret_flags->unread);
+        else
+            readings[(*n)++] = flags_reading(f->arena, pod, ret_flags);
+    }
+    readings[*n] =
+        ek_facts_reading__(EK_SOURCE_POD_IMAGE, "its pod's image",
+                           ek_pod_image_version(pod, name, f->arena), ek_pod_is_running(pod));
+    readings[(*n)++].unproven = !proven;
+    return unread;
 }
 
 void ek_facts_no_emulation__(struct ek_versions *versions)
 {
     versions->emulation = versions->binary;
+    versions->emulation_source = versions->binary.known ? versions->source : EK_SOURCE_NONE;
     versions->min_compat = EK_MINOR_UNKNOWN;
+    versions->min_compat_source = EK_SOURCE_NONE;
     versions->assumed_emulation = versions->assumed_min_compat = false;
 }

@@ -43,9 +43,10 @@ static struct ek_peer_fact departed(yyjson_val *old, bool enumerated)
         .lease_age_ms = -1,
         .unreachable_reason = reason,
         .unreachable_message =
-            enumerated ? "no Lease, EndpointSlice or pod names it any more; it is forgotten after "
-                         "spec.peers.forgetAfter"
-                       : "the list of API servers cannot be read",
+            enumerated
+                ? "no Lease, EndpointSlice or pod names it any more; the status drops it after "
+                  "spec.peers.forgetAfter"
+                : "the list of API servers cannot be read",
         .versions = {.binary_string = "",
                      .source = EK_SOURCE_NONE,
                      .unknown_reason = reason,
@@ -141,7 +142,7 @@ static bool is_taken(const struct ek_skew_facts *facts, const char *name)
     return false;
 }
 
-/* An answering server's certificate may tell that another one has the address now. */
+/* An answering server's certificate may show that another server has the address now. */
 static bool may_be(const struct ek_peer_fact *peer, const char *name)
 {
     const struct ek_probe *probe = peer->probe;

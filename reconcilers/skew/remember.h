@@ -9,7 +9,7 @@
  * not called (no trusted source names its address) and does not count for the rules. With a static
  * list nothing is remembered: what the user takes off the list is off.
  *
- * Remembered too is the name of a peer that is still there but has lost the Lease that told it: it
+ * Remembered too is the name of a peer that is still there but has lost the Lease that named it: it
  * keeps the name unless its certificate says that another server has its address now. Pure.
  */
 #ifndef RECONCILERS_SKEW_REMEMBER_H

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/time.h"
+#include "api/base/time.h"
 #include "reconcilers/peers/address.h"
 #include "reconcilers/skew/policy.h"
 #include "reconcilers/skew/text.h"

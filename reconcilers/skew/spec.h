@@ -3,8 +3,8 @@
  * The spec of the ControlPlane object, read once and by one parser.
  *
  * The CRD's schema (deploy/crd) refuses most nonsense before it is stored. What slipped past it
- * (an older CRD, a server without CEL) is told in errors, one sentence per field, and the default
- * is used in its place: a bad field never stops the watching.
+ * (an older CRD, a server without CEL) is reported in errors, one sentence per field, and the
+ * default is used in its place: a bad field never stops the watching.
  *
  * Strings are borrowed from the object or live in the arena. Pure.
  */

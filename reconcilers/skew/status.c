@@ -86,14 +86,15 @@ static void put_conditions(const struct ek_status_out *out, int64_t generation)
 {
     const struct ek_skew_report *r = out->report;
     struct ek_cond want[EK_SKEW_CONDITION_MAX];
-    for (int i = 0; i < EK_SKEW_CONDITION_MAX; i++) {
+    int n = ek_skew_n_conditions(r);
+    for (int i = 0; i < n; i++) {
         const struct ek_skew_cond *c = &r->conditions[i];
         want[i] = (struct ek_cond){ek_skew_condition_name((enum ek_skew_condition)i), c->status,
                                    c->reason, c->message};
     }
     yyjson_mut_val *conditions =
-        ek_conds_merge(out->doc, ek_json_get(r->old_status, "conditions", NULL), want,
-                       EK_SKEW_CONDITION_MAX, generation, r->view->now_ms);
+        ek_conds_merge(out->doc, ek_json_get(r->old_status, "conditions", NULL), want, (size_t)n,
+                       generation, r->view->now_ms);
     if (conditions)
         yyjson_mut_obj_add_val(out->doc, out->status, "conditions", conditions);
 }
@@ -122,11 +123,21 @@ static void put_range(const struct ek_status_out *out, yyjson_mut_val *list, con
 {
     yyjson_mut_val *o = yyjson_mut_arr_add_obj(out->doc, list);
     yyjson_mut_obj_add_strcpy(out->doc, o, "component", component);
+    if (range.min.at.known && range.max.at.known && ek_minor_cmp(range.min.at, range.max.at) > 0) {
+        /* No range: the reason takes its place. */
+        const char *why = ek_arena_printf(
+            out->arena,
+            "no version suits all API servers: %s requires %s or later, %s %s or earlier",
+            range.min.by, ek_skew_minor_text(out->arena, range.min.at), range.max.by,
+            ek_skew_minor_text(out->arena, range.max.at));
+        ek_status_str__(out, o, "none", why, MESSAGE_MAX);
+        return;
+    }
     ek_status_minor__(out, o, "min", range.min.at);
     ek_status_minor__(out, o, "max", range.max.at);
 }
 
-/* The ranges as far as they are known; kubectl's is told here and nowhere judged. */
+/* The ranges as far as they are known; kubectl's is reported here and nowhere judged. */
 static void put_allowed(const struct ek_status_out *out)
 {
     const struct ek_judgement *j = &out->report->judgement;

@@ -18,6 +18,12 @@ static void put_versions(const struct ek_status_out *out, yyjson_mut_val *o,
         yyjson_mut_obj_add_strcpy(out->doc, o, "versionSource", ek_source_name(v->source));
     bool emulation = v->assumed_emulation && v->emulation.known;
     bool min_compat = v->assumed_min_compat && v->min_compat.known;
+    if (v->emulation.known && !emulation)
+        yyjson_mut_obj_add_strcpy(out->doc, o, "emulationVersionSource",
+                                  ek_source_name(v->emulation_source));
+    if (v->min_compat.known && !min_compat)
+        yyjson_mut_obj_add_strcpy(out->doc, o, "minCompatibilityVersionSource",
+                                  ek_source_name(v->min_compat_source));
     if (!emulation && !min_compat)
         return;
     yyjson_mut_val *assumed = yyjson_mut_obj_add_arr(out->doc, o, "assumed");
@@ -98,6 +104,9 @@ static void put_peer(const struct ek_status_out *out, yyjson_mut_val *list, size
     yyjson_mut_obj_add_bool(out->doc, o, "reachable", peer->reachable);
     if (ready != EK_COND_UNKNOWN)
         yyjson_mut_obj_add_bool(out->doc, o, "ready", ready == EK_COND_TRUE);
+    const struct ek_view_peer *documents = ek_skew_documents_of(out->report, peer);
+    if (documents)
+        yyjson_mut_obj_add_bool(out->doc, o, "routable", documents->routable);
     if (!peer->reachable) {
         ek_status_str__(out, o, "unreachableReason", peer->unreachable_reason, TEXT_MAX);
         ek_status_time__(out, o, "lastSeen", out->report->last_seen[i]);
@@ -207,6 +216,8 @@ static void put_discovery_rows(const struct ek_status_out *out, yyjson_mut_val *
 {
     const struct ek_differences *d = &out->report->differences;
     yyjson_mut_obj_add_uint(out->doc, o, "discoveryTotal", d->discovery.n);
+    if (d->discovery.n_stale > 0)
+        yyjson_mut_obj_add_uint(out->doc, o, "staleTotal", d->discovery.n_stale);
     if (d->discovery.n_rows == 0)
         return;
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(out->doc, o, "discovery");
@@ -218,6 +229,45 @@ static void put_discovery_rows(const struct ek_status_out *out, yyjson_mut_val *
         yyjson_mut_obj_add_uint(out->doc, r, "resources", row->n_resources);
         put_some(out, r, "servedBy", "servedByCount", &row->served_by);
         put_some(out, r, "missingFrom", "missingFromCount", &row->missing_from);
+        ek_status_str__(out, r, "differs", row->differs, 64);
+        put_some(out, r, "differsAt", "differsAtCount", &row->differs_at);
+        if (!row->custom)
+            continue;
+        yyjson_mut_obj_add_bool(out->doc, r, "custom", true);
+        ek_status_time__(out, r, "since", row->since_ms);
+    }
+}
+
+static void put_component_gates(const struct ek_status_out *out, yyjson_mut_val *o)
+{
+    const struct ek_differences *d = &out->report->differences;
+    if (d->n_component_gate_rows == 0)
+        return;
+    yyjson_mut_obj_add_uint(out->doc, o, "componentGatesTotal", d->n_component_gates);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(out->doc, o, "componentGates");
+    for (size_t i = 0; i < d->n_component_gate_rows; i++) {
+        const struct ek_component_gate *row = &d->component_gates[i];
+        yyjson_mut_val *r = yyjson_mut_arr_add_obj(out->doc, list);
+        ek_status_str__(out, r, "name", row->gate, TEXT_MAX);
+        put_some(out, r, "enabledBy", "enabledByCount", &row->enabled_by);
+        put_some(out, r, "disabledBy", "disabledByCount", &row->disabled_by);
+        put_some(out, r, "byFlags", "byFlagsCount", &row->by_flags);
+    }
+}
+
+static void put_alpha(const struct ek_status_out *out, yyjson_mut_val *o)
+{
+    const struct ek_differences *d = &out->report->differences;
+    if (d->n_alpha_rows == 0)
+        return;
+    yyjson_mut_obj_add_uint(out->doc, o, "alphaUnderEmulationTotal", d->n_alpha);
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(out->doc, o, "alphaUnderEmulation");
+    for (size_t i = 0; i < d->n_alpha_rows; i++) {
+        const struct ek_alpha_use *row = &d->alpha[i];
+        yyjson_mut_val *r = yyjson_mut_arr_add_obj(out->doc, list);
+        ek_status_str__(out, r, "name", row->name, 192);
+        yyjson_mut_obj_add_str(out->doc, r, "type", row->api ? "API" : "FeatureGate");
+        put_some(out, r, "enabledBy", "enabledByCount", &row->by);
     }
 }
 
@@ -228,6 +278,8 @@ void ek_status_differences__(const struct ek_status_out *out)
     put_discovery_rows(out, o);
     yyjson_mut_obj_add_uint(out->doc, o, "featureGatesTotal", d->gates.n);
     yyjson_mut_obj_add_uint(out->doc, o, "featureGatesMissing", d->n_gates_missing);
+    put_component_gates(out, o);
+    put_alpha(out, o);
     if (d->gates.n_rows == 0)
         return;
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(out->doc, o, "featureGates");
@@ -238,5 +290,6 @@ void ek_status_differences__(const struct ek_status_out *out)
         put_some(out, r, "enabledBy", "enabledByCount", &row->enabled_by);
         put_some(out, r, "disabledBy", "disabledByCount", &row->disabled_by);
         put_some(out, r, "missingFrom", "missingFromCount", &row->missing_from);
+        put_some(out, r, "byFlags", "byFlagsCount", &row->by_flags);
     }
 }

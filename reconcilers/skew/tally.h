@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/arena.h"
+#include "api/base/arena.h"
 
 #define EK_TALLY_NAMES 3
 
@@ -35,7 +35,7 @@ struct ek_tally {
 /* Makes an empty tally for at most max adds. */
 void ek_tally_init(struct ek_tally *tally, struct ek_arena *arena, size_t max);
 
-/* Counts one more of key, called name. Adds beyond the maximum that was told are left out. */
+/* Counts one more of key, called name. Additions beyond the given maximum are left out. */
 void ek_tally_add(struct ek_tally *tally, const char *key, const char *name);
 
 /* Adds all of from's count and names to the entry of key in into. */

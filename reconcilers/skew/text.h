@@ -6,7 +6,7 @@
 #ifndef RECONCILERS_SKEW_TEXT_H
 #define RECONCILERS_SKEW_TEXT_H
 
-#include "api/arena.h"
+#include "api/base/arena.h"
 #include "api/version.h"
 
 /* Longest name or version that is shown. */

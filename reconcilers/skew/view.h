@@ -18,26 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/arena.h"
-#include "api/obj.h"
-#include "informers/probe.h"
+#include "api/base/arena.h"
+#include "reconcilers/peers/objs.h"
+#include "reconcilers/peers/table.h"
 
-/* Objects of one resource. available false: not served, not permitted or not yet listed; why says
- * which, for messages ("forbidden: needs list on nodes"). Objects come in key order. */
-struct ek_objs {
-    struct ek_obj *const *items;
-    size_t n;
-    bool available;
-    const char *why; /* "" when available */
-};
-
-/* A probe result by the address ("10.99.0.11:6443", "[fd00::1]:6443") it was asked of. A recording
- * that knows other components by hostname alone says "kube-scheduler/sched-a" instead; that is
- * matched by hostname and never becomes a target. */
-struct ek_probe_at {
-    const char *address;
-    const struct ek_probe *probe;
-};
+struct ek_view; /* reconcilers/peers/view.h */
 
 struct ek_skew_view {
     int64_t now_ms;                     /* wall clock */
@@ -47,16 +32,25 @@ struct ek_skew_view {
     struct ek_objs candidates;          /* LeaseCandidates, kube-system */
     struct ek_objs endpoint_slices;     /* default */
     struct ek_objs nodes;
+    const char *configured;           /* canonical "ip:port" of the configured server; NULL when it
+                                         is a name, or not reached over TLS */
     struct ek_objs pods;              /* kube-system: control plane and kube-proxy pods */
     const struct ek_probe_at *probes; /* of API servers and of other components' metrics ports */
     size_t n_probes;
     bool probing_done; /* every address of the last plan's targets has been tried at least once */
+    /* Gives the documents of the API servers of a table (reconcilers/peers/view_source.h), borrowed
+     * until the plan is made; called once, with the table of the plan. NULL, or NULL returned: the
+     * documents are not known, and the status says nothing about them. */
+    const struct ek_view *(*make_documents)(void *ctx, const struct ek_peer_table *peers);
+    void *documents_ctx;
+    const struct ek_view *documents; /* as returned; set by the plan */
 };
 
-/* Something that should be probed. Only addresses that a trusted source names get here. */
+/* Something that should be probed, and what it may be shown (reconcilers/peers/trust.h). */
 struct ek_probe_target {
     const char *component; /* "kube-apiserver", "kube-controller-manager", "kube-scheduler" */
     const char *address;   /* "ip:port" */
+    enum ek_probe_credential credential;
 };
 
 struct ek_skew_event {
@@ -73,6 +67,10 @@ struct ek_skew_metric {
     double value;
 };
 
+struct ek_bounds;
+struct ek_skew_facts;
+struct ek_skew_spec;
+
 struct ek_skew_plan {
     yyjson_mut_doc *doc;    /* owns status */
     yyjson_mut_val *status; /* the whole .status to be applied */
@@ -86,12 +84,18 @@ struct ek_skew_plan {
     size_t n_metrics;
     int64_t requeue_after_ms; /* when time alone will change the outcome, 0 for never */
     int64_t probe_interval_ms;
-    int64_t probe_timeout_ms; /* for each question */
-    int exit_code;            /* for `evenkeel check`: 0 supported, 2 violations, 3 unknown only */
+    int64_t probe_timeout_ms;       /* for each question */
+    const struct ek_bounds *bounds; /* versions of the API servers (reconcilers/skew/policy.h) */
+    struct ek_peer_table
+        *peers; /* the API servers, for other subjects; one reference is the plan's */
+    const struct ek_skew_facts *facts; /* what the plan was made of, for other subjects */
+    const struct ek_skew_spec *spec;
+    bool probed;   /* every target was probed once at least, other components included */
+    int exit_code; /* for `evenkeel check`: 0 supported, 2 violations, 3 unknown only */
 };
 
-/* Makes the plan for view; everything in ret_plan is borrowed from arena but doc, which
- * ek_skew_plan_done releases. Pure; never fails. */
+/* Makes the plan for view; everything in ret_plan is borrowed from arena but doc and
+ * peers, which ek_skew_plan_done releases. Pure; never fails. */
 void ek_skew_plan_make(const struct ek_skew_view *view, struct ek_arena *arena,
                        struct ek_skew_plan *ret_plan);
 void ek_skew_plan_done(struct ek_skew_plan *plan);

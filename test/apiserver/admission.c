@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the webhooks of one request were asked and have answered, in order. */
+/* The reviews of the webhooks of one request and their answers, in order. */
 #include "test/apiserver/admission.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Admission webhooks: what a write asks of them, and what they have answered.
+ * Admission webhooks: the reviews of a write, and their answers.
  *
  * The core makes no calls. A write that a webhook has to see is evaluated up to that point and
  * stops with nothing stored; its owner makes the call that is due, adds the answer, and handles
@@ -9,22 +9,22 @@
  *     admission = new; do { handle(request with admission); } while (call is due: make it, answer)
  *
  * An answer counts only for the review that it was given to. When another write has changed the
- * stored object meanwhile, the review is another one, and the webhook is asked anew: so nothing is
- * stored that a webhook has not seen. Names, uids and times of a request are the same each time.
+ * stored object meanwhile, the review is another one, and the webhook is called again: so nothing
+ * is stored that a webhook has not seen. Names, uids and times of a request are the same each time.
  *
  * What it is not: match conditions, match policies and reinvocation are not looked at; a webhook
  * behind a Service counts as one that cannot be called, because there is no network of Services.
  * Reviews (TokenReview...), tokens and the peers' own writes are admitted unasked.
  *
- * Ownership: belongs to whoever sends the request. Not thread safe.
+ * Ownership: belongs to the sender of the request. Not thread safe.
  */
 #ifndef TEST_APISERVER_ADMISSION_H
 #define TEST_APISERVER_ADMISSION_H
 
 #include <stdint.h>
 
-#include "api/buf.h"
-#include "api/mem.h"
+#include "api/base/buf.h"
+#include "api/base/mem.h"
 
 struct ek_admission;
 

@@ -2,7 +2,7 @@
 /*
  * A Kubernetes API server for tests and the demo: N peers of different versions over one storage.
  *
- * What it is: the part of an API server that a controller, kubectl and our prober can tell from
+ * What it is: the part of an API server that a controller, kubectl and our prober can observe from
  * the outside, close enough that answers compare equal with recorded ones. What it is not: a
  * cluster. There are no controllers: no garbage collection by owner, no scheduling.
  *
@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
 #include "api/version.h"
 
 struct ek_apiserver;
@@ -93,7 +93,7 @@ int64_t ek_apiserver_tick(struct ek_apiserver *server, int64_t now_ms);
 void ek_apiserver_add_token(struct ek_apiserver *server, const char *token, const char *user,
                             const char *groups, const char *rules);
 
-/* Takes a token back: whoever shows it is told 401 from now on. */
+/* Revokes a token: a request with it gets 401 from now on. */
 void ek_apiserver_revoke_token(struct ek_apiserver *server, const char *token);
 
 /* True when an Authorization header is that of a member of system:masters. */
@@ -103,7 +103,7 @@ struct ek_apiserver_request {
     const char *method, *path, *query; /* as sent, query without "?" */
     const char *accept, *content_type, *user_agent, *authorization, *if_none_match; /* or NULL */
     struct ek_str body;
-    struct ek_admission *admission; /* what webhooks said to it; NULL: none is asked */
+    struct ek_admission *admission; /* the answers of webhooks; NULL: none is called */
 };
 
 #define EK_APISERVER_HEADERS_MAX 8
@@ -150,7 +150,7 @@ void ek_apiserver_watch_distort(struct ek_apiserver_watch *watch,
                                 const struct ek_watch_distortion *how);
 void ek_apiserver_watch_free(struct ek_apiserver_watch *watch);
 
-/* Appends the ERROR frame "too old resource version" that a watch is told after compaction. */
+/* Appends the ERROR frame "too old resource version" that a watch gets after compaction. */
 void ek_apiserver_watch_put_gone(struct ek_buf *out, uint64_t rv, uint64_t compacted);
 
 /* Calls fn after each change, NULL for none; fn may pull watches but not write. */

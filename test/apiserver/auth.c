@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who calls and what they may do: a table of tokens with simple rules, and RBAC by the objects in
- * the storage where the server is told to. */
+ * the storage where the server is configured so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "api/obj.h"
-#include "api/time.h"
 #include "test/apiserver/server-internal.h"
 
 void ek_apiserver_add_token(struct ek_apiserver *server, const char *token, const char *user,
@@ -17,13 +17,13 @@ void ek_apiserver_add_token(struct ek_apiserver *server, const char *token, cons
     size_t at = server->n_tokens < EK_TOKENS_MAX
                     ? server->n_tokens++
                     : EK_TOKENS_MAX / 2 + ek_server_random(server) % (EK_TOKENS_MAX / 2);
-    struct ek_token *row = &server->tokens[at];
+    struct ek_test_token *row = &server->tokens[at];
 
     ek_free(row->token);
     ek_free(row->user);
     ek_free(row->groups);
     ek_free(row->rules);
-    *row = (struct ek_token){
+    *row = (struct ek_test_token){
         .token = ek_xstrdup(token),
         .user = ek_xstrdup(user),
         .groups = ek_xasprintf("%s%ssystem:authenticated", groups ? groups : "",
@@ -32,11 +32,11 @@ void ek_apiserver_add_token(struct ek_apiserver *server, const char *token, cons
     };
 }
 
-static const struct ek_token *find_token(const struct ek_apiserver *server, const char *token,
-                                         int64_t now_ms)
+static const struct ek_test_token *find_token(const struct ek_apiserver *server, const char *token,
+                                              int64_t now_ms)
 {
     for (size_t i = 0; i < server->n_tokens; i++) {
-        const struct ek_token *row = &server->tokens[i];
+        const struct ek_test_token *row = &server->tokens[i];
         if (row->rules && strcmp(row->token, token) == 0 &&
             (!row->expires_ms || row->expires_ms > now_ms))
             return row;
@@ -65,14 +65,14 @@ bool ek_auth_identify(struct ek_ask *call)
 
 bool ek_apiserver_is_admin(struct ek_apiserver *server, const char *authorization, int64_t now_ms)
 {
-    const struct ek_token *token = authorization && strncmp(authorization, "Bearer ", 7) == 0
-                                       ? find_token(server, authorization + 7, now_ms)
-                                       : NULL;
+    const struct ek_test_token *token = authorization && strncmp(authorization, "Bearer ", 7) == 0
+                                            ? find_token(server, authorization + 7, now_ms)
+                                            : NULL;
 
     return token && ek_words_have(token->groups, "system:masters");
 }
 
-/* What is asked for; resource may hold a subresource ("nodes/status"). */
+/* The requested access; resource may hold a subresource ("nodes/status"). */
 struct access {
     const char *verb, *group, *resource, *name_space, *name;
     const char *path; /* instead of a resource */
@@ -171,7 +171,7 @@ static bool role_allows(yyjson_val *role, const struct access *access)
     return false;
 }
 
-static bool is_subject(yyjson_val *binding, const struct ek_token *token)
+static bool is_subject(yyjson_val *binding, const struct ek_test_token *token)
 {
     size_t index, max;
     yyjson_val *subject;
@@ -204,7 +204,7 @@ static yyjson_doc *read_object(struct ek_apiserver *server, const char *plural, 
 
 /* Whether one binding gives the access; space is its namespace, "" for a ClusterRoleBinding. */
 static bool binding_allows(struct ek_apiserver *server, const struct ek_mvcc_value *value,
-                           const char *space, const struct ek_token *token,
+                           const char *space, const struct ek_test_token *token,
                            const struct access *access)
 {
     yyjson_doc *doc = yyjson_read(value->json, value->len, 0), *role = NULL;
@@ -224,7 +224,7 @@ static bool binding_allows(struct ek_apiserver *server, const struct ek_mvcc_val
     return allowed;
 }
 
-static bool rbac_allows(struct ek_apiserver *server, const struct ek_token *token,
+static bool rbac_allows(struct ek_apiserver *server, const struct ek_test_token *token,
                         const struct access *access)
 {
     const char *spaces[2] = {"", access->name_space};
@@ -276,14 +276,14 @@ static bool is_self_review(const struct access *access)
            strncmp(access->resource, "selfsubject", 11) == 0;
 }
 
-bool ek_auth_allows(struct ek_apiserver *server, const struct ek_token *token, const char *verb,
-                    const char *group, const char *resource, const char *name_space,
-                    const char *name, const char *path)
+bool ek_auth_allows(struct ek_apiserver *server, const struct ek_test_token *token,
+                    const char *verb, const char *group, const char *resource,
+                    const char *name_space, const char *name, const char *path)
 {
-    static const struct ek_token anonymous = {.user = (char *)(uintptr_t) "system:anonymous",
-                                              .groups =
-                                                  (char *)(uintptr_t) "system:unauthenticated",
-                                              .rules = (char *)(uintptr_t) ""};
+    static const struct ek_test_token anonymous = {.user = (char *)(uintptr_t) "system:anonymous",
+                                                   .groups =
+                                                       (char *)(uintptr_t) "system:unauthenticated",
+                                                   .rules = (char *)(uintptr_t) ""};
     const struct access access = {verb, group, resource, name_space, name, path};
     bool authenticated = token != NULL;
 

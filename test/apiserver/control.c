@@ -2,7 +2,7 @@
 /* The control endpoint: faults, peers and compaction from outside. */
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "test/apiserver/shell-internal.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "api/obj.h"
-#include "api/time.h"
 #include "test/apiserver/server-internal.h"
 
 static bool is_kind(const struct ek_kind *kind, const char *group, const char *plural)
@@ -82,8 +82,8 @@ static void conditions_of_definition(yyjson_mut_doc *doc, yyjson_mut_val *status
     }
 }
 
-/* Serves what a definition defines, and says so in its status, as the API server's controllers do
- * a moment after the write. */
+/* Serves the resource of a definition, and reports that in its status, as the API server's
+ * controllers do a moment after the write. */
 static void establish(struct ek_apiserver *server, const struct ek_kind *kind,
                       const struct ek_mvcc_value *value, int64_t now_ms)
 {
@@ -346,7 +346,7 @@ void ek_ask_delete_collection(struct ek_ask *call)
         keys = ek_xrealloc(keys, n + 1, sizeof(keys[0]));
         keys[n++] = ek_xstrdup(key);
     }
-    /* All are asked about before the first one goes, because waiting must not split the work. */
+    /* All are reviewed before the first one is deleted, because waiting must not split the work. */
     bool admitted = true;
     for (size_t i = 0; i < n && admitted; i++)
         admitted = admit(call, keys[i], yyjson_doc_get_root(options));

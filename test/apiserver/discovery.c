@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/server-internal.h"
 
 #define DOCUMENT_MAX ((size_t)4 * 1024 * 1024)
@@ -180,7 +180,7 @@ static char *tag_of(const char *document)
     return tag;
 }
 
-/* The version of aggregated discovery that the Accept header asks for and the peer has: "v2",
+/* The version of aggregated discovery that the Accept header requests and the peer has: "v2",
  * "v2beta1" or NULL for a legacy list. *ret_only says that nothing else is acceptable. */
 static const char *negotiate(const struct ek_ask *call, bool *ret_nopeer, bool *ret_only)
 {

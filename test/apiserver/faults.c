@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 
 static const char *const names[EK_FAULT_MAX] = {[EK_FAULT_NONE] = "none",

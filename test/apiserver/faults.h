@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults that the test API server can be told to show: a list of rules, asked once per request.
+ * Faults that the test API server shows on demand: a list of rules, evaluated once per request.
  *
  * A rule names a peer (or any), a path prefix, how often it applies and with which probability.
  * Chances come from a seeded generator, so a run can be repeated. What a fault does to the bytes is
@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/buf.h"
-#include "api/err.h"
+#include "api/base/buf.h"
+#include "api/base/err.h"
 
 #define EK_FAULT_KINDS(X)                                                                          \
     X(GONE, "gone")                 /* 410: as an ERROR event in a watch, as a status elsewhere */ \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 
 #define NAME_MAX_SIZE ((size_t)64 * 1024)
@@ -529,7 +529,7 @@ static void each(const struct ek_fieldset *set, struct ek_buf *path,
             yyjson_doc *doc = ek_json_parse(node->name + 2, strlen(node->name + 2), &err);
             size_t index, max;
             yyjson_val *key, *value;
-            yyjson_obj_foreach(yyjson_doc_get_root(doc), index, max, key, value)
+            ek_json_each_member(yyjson_doc_get_root(doc), index, max, key, value)
             {
                 char *text = yyjson_val_write(value, 0, NULL);
                 ek_buf_printf(path, "%s%s=%s", index ? "," : "[", yyjson_get_str(key), text);

@@ -4,11 +4,11 @@
  *
  * A set is a tree: a node stands for a field ("f:spec"), an item of a keyed list
  * ("k:{\"type\":\"Ready\"}") or an item of a set list ("v:\"x\""), and may itself be a member, have
- * children, or both. The shape of a list is asked of a callback, because only the kind's schema
+ * children, or both. A callback returns the shape of a list, because only the kind's schema
  * knows it; lists that it does not name are atomic, objects are granular. The rules are those of
  * structured-merge-diff as the API server uses it; only what Kubernetes objects need is here.
  *
- * Sets are owned by whoever made them (ek_fieldset_free). Pure, not thread safe.
+ * The maker of a set owns it (ek_fieldset_free). Pure, not thread safe.
  */
 #ifndef TEST_APISERVER_FIELDSET_H
 #define TEST_APISERVER_FIELDSET_H
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <yyjson.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 #define EK_LIST_KEYS_MAX 4
 
@@ -24,7 +24,7 @@
 enum ek_merge_shape {
     EK_MERGE_GRANULAR, /* an object, member by member */
     EK_MERGE_ATOMIC,   /* as a whole */
-    EK_MERGE_MAP,      /* a list of objects told apart by keys */
+    EK_MERGE_MAP,      /* a list of objects identified by keys */
     EK_MERGE_SET,      /* a list of distinct scalars */
 };
 

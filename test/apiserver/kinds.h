@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/err.h"
+#include "api/base/err.h"
 #include "test/apiserver/fieldset.h"
 
 enum ek_kind_flag {

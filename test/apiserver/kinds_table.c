@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in kinds, in the order in which discovery lists their groups. */
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/kinds.h"
 
 #define NS   EK_KIND_NAMESPACED

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/shell.h"
 
 static const char usage[] =
@@ -158,7 +158,7 @@ static int add_peer(struct program *program, char *text, const char *address,
         .binary = full_version(first ? first : "", version),
         .emulation = ek_minor_parse(second ? second : ""),
         .min_compat = ek_minor_parse(third ? third : ""),
-        /* /version tells emulation from 1.33 on. */
+        /* /version reports emulation from 1.33 on. */
         .hides_emulation = ek_minor_parse(first ? first : "").minor < 33,
     };
     return ek_apiserver_add_peer(program->server, &config, &program->peers[program->n_peers++],

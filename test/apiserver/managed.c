@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "api/mem.h"
-#include "api/time.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 
 #define ENTRIES_MAX 64
 

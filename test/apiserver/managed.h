@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <yyjson.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 #include "test/apiserver/fieldset.h"
 
 /* Who writes, and how. Borrowed strings. */

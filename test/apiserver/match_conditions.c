@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Match conditions of webhooks: CEL over object, oldObject and request, evaluated by our own engine
  * in the newest version. authorizer is not known here. */
-#include "api/arena.h"
+#include "api/base/arena.h"
 #include "api/cel/cel.h"
 #include "api/obj.h"
 #include "test/apiserver/server-internal.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <yyjson.h>
 
-#include "api/mem.h"
-#include "informers/map.h"
+#include "api/base/map.h"
+#include "api/base/mem.h"
 
 #define LEVELS 16
 

@@ -2,7 +2,7 @@
 /*
  * The storage of the test API server: many resources, one revision, a bounded past.
  *
- * What etcd and the watch cache are to a real API server, as far as a client can tell: every write
+ * What etcd and the watch cache are to a real API server, as far as a client observes: every write
  * takes the next number of one counter (the resourceVersion), every key keeps its revisions as long
  * as the window of its resource reaches back, and the changes of a resource are a log that
  * watches read at their own pace. It knows nothing of HTTP, JSON or kinds: values are bytes.
@@ -10,10 +10,10 @@
  * Model: per resource a skip list of nodes in byte order of their keys (as etcd orders them), per
  * node a chain of revisions, newest first, and a ring of events. When an event leaves the ring,
  * its revision becomes the oldest one that can still be read ("compacted"): a list at an older one
- * and a watch from an older one must be told that it is gone.
+ * and a watch from an older one gets the error that it is gone.
  *
  * Ownership: the store holds one reference to every value that it can still serve; getters lend.
- * Threading: none. Nothing here asks a clock or does I/O.
+ * Threading: none. Nothing here reads a clock or does I/O.
  */
 #ifndef TEST_APISERVER_MVCC_H
 #define TEST_APISERVER_MVCC_H
@@ -28,7 +28,7 @@ struct ek_mvcc_value {
     uint64_t rv;   /* of the write that made it */
     size_t len;    /* bytes of json */
     size_t rv_off; /* where the digits of its resourceVersion begin; 0: not known */
-    void *labels;  /* owned yyjson_doc of its labels, made when first asked for; NULL before */
+    void *labels;  /* owned yyjson_doc of its labels, made on first use; NULL before */
     char json[];   /* NUL-terminated */
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/server-internal.h"
 
 static void gv_path(const struct ek_kind *kind, char buf[EK_GV_SIZE + 8])

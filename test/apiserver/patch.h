@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The three patches that change a document as told: JSON merge patch (RFC 7386), JSON patch (RFC
+ * The three patches that list changes of a document: JSON merge patch (RFC 7386), JSON patch (RFC
  * 6902) and, as far as kubectl sends it for the built-in kinds, strategic merge patch. Server-side
  * apply is managed.h. Pure.
  */
 #ifndef TEST_APISERVER_PATCH_H
 #define TEST_APISERVER_PATCH_H
 
-#include "api/err.h"
+#include "api/base/err.h"
 #include "test/apiserver/fieldset.h"
 
 /* Returns target changed by a merge patch, as a new value of doc. */

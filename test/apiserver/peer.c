@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
-#include "api/time.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "reconcilers/peers/server_id.h"
 #include "test/apiserver/server-internal.h"
 
@@ -175,7 +175,7 @@ static int loopback(struct ek_apiserver_peer *peer, const char *method, const ch
         .body = ek_str_from(json),
     };
     struct ek_apiserver_response response;
-    struct ek_token *spare = &peer->server->tokens[0];
+    struct ek_test_token *spare = &peer->server->tokens[0];
 
     /* Row 0 is the loopback's, and only while it speaks. */
     spare->rules = ek_xstrdup("*");

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "api/err.h"
-#include "api/mem.h"
+#include "api/base/err.h"
+#include "api/base/mem.h"
 
 struct ek_pki;
 

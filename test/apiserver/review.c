@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "api/obj.h"
-#include "api/time.h"
 #include "test/apiserver/server-internal.h"
 
 #define TOKEN_SECONDS_DEFAULT 3600
@@ -73,7 +73,7 @@ static const char *attribute(yyjson_val *spec, const char *name)
 }
 
 /* The user that a SubjectAccessReview names, as a token; texts are owned. */
-static struct ek_token subject_of(struct ek_ask *call, yyjson_val *spec)
+static struct ek_test_token subject_of(struct ek_ask *call, yyjson_val *spec)
 {
     const char *user = ek_json_str(spec, "user", NULL);
     size_t index, max;
@@ -85,7 +85,8 @@ static struct ek_token subject_of(struct ek_ask *call, yyjson_val *spec)
     {
         ek_buf_printf(&groups, "%s%s", index ? " " : "", yyjson_get_str(group));
     }
-    struct ek_token token = {.user = ek_xstrdup(user ? user : ""), .groups = ek_buf_steal(&groups)};
+    struct ek_test_token token = {.user = ek_xstrdup(user ? user : ""),
+                                  .groups = ek_buf_steal(&groups)};
     /* Rules belong to the user, whichever token it came with. */
     for (size_t i = 1; i < call->server->n_tokens && !token.rules; i++) {
         if (strcmp(call->server->tokens[i].user, token.user) == 0)
@@ -98,8 +99,8 @@ static struct ek_token subject_of(struct ek_ask *call, yyjson_val *spec)
 static void review_access(struct ek_ask *call, yyjson_val *sent, bool self)
 {
     yyjson_val *spec = yyjson_obj_get(sent, "spec");
-    struct ek_token subject = self ? (struct ek_token){0} : subject_of(call, spec);
-    const struct ek_token *token = self ? call->token : &subject;
+    struct ek_test_token subject = self ? (struct ek_test_token){0} : subject_of(call, spec);
+    const struct ek_test_token *token = self ? call->token : &subject;
     const char *path = ek_json_str(spec, "nonResourceAttributes", "path", NULL);
     const char *verb = ek_json_str(spec, "nonResourceAttributes", "verb", NULL);
     char resource[512];

@@ -2,14 +2,14 @@
 /* What an administrator takes away from clients: tokens, and connections. */
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/server-internal.h"
 #include "test/apiserver/shell-internal.h"
 
 void ek_apiserver_revoke_token(struct ek_apiserver *server, const char *token)
 {
     for (size_t i = 0; i < server->n_tokens; i++) {
-        struct ek_token *row = &server->tokens[i];
+        struct ek_test_token *row = &server->tokens[i];
         if (strcmp(row->token, token) != 0)
             continue;
         ek_free(row->token);
@@ -17,7 +17,7 @@ void ek_apiserver_revoke_token(struct ek_apiserver *server, const char *token)
         ek_free(row->groups);
         ek_free(row->rules);
         *row = server->tokens[--server->n_tokens];
-        server->tokens[server->n_tokens] = (struct ek_token){0};
+        server->tokens[server->n_tokens] = (struct ek_test_token){0};
         return;
     }
 }

@@ -3,7 +3,7 @@
  * the built-in kinds have (the list-type markers of the Kubernetes API types). */
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "test/apiserver/fieldset.h"
 

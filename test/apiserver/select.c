@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "test/apiserver/server-internal.h"
 

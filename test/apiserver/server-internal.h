@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the test API server share. A request is carried through them in a struct
- * ek_ask; whoever answers fills its response and returns. */
+ * ek_ask; the handler fills its response and returns. */
 #ifndef TEST_APISERVER_SERVER_INTERNAL_H
 #define TEST_APISERVER_SERVER_INTERNAL_H
 
@@ -18,7 +18,7 @@
 #define EK_BODY_MAX   ((size_t)3 * 1024 * 1024)
 #define EK_REPLY_MAX  ((size_t)1024 * 1024 * 1024)
 
-struct ek_token {
+struct ek_test_token {
     char *token, *user, *groups, *rules;
     int64_t expires_ms; /* 0: never */
 };
@@ -55,7 +55,7 @@ struct ek_apiserver {
     bool rbac;
     struct ek_apiserver_peer *peers[EK_PEERS_MAX];
     size_t n_peers;
-    struct ek_token tokens[EK_TOKENS_MAX];
+    struct ek_test_token tokens[EK_TOKENS_MAX];
     size_t n_tokens;
     void (*on_change)(void *ctx);
     void *on_change_ctx;
@@ -78,7 +78,7 @@ struct ek_ask {
         char *name, *value;
     } params[64];
     size_t n_params;
-    const struct ek_token *token; /* NULL: anonymous */
+    const struct ek_test_token *token; /* NULL: anonymous */
     const struct ek_kind *kind;
     const char *name_space, *name, *subresource; /* "" where absent */
     const char *verb;
@@ -242,7 +242,7 @@ int64_t ek_admission_enter(struct ek_admission *admission, struct ek_apiserver *
 void ek_admission_leave(struct ek_admission *admission, struct ek_apiserver *server, bool again);
 bool ek_admission_has_begun(const struct ek_admission *admission);
 
-/* The step that was asked already and got an answer or an error, or NULL: then it is due, and the
+/* The step that was taken already and got an answer or an error, or NULL: then it is due, and the
  * request has to stop. Takes *step when it is new. */
 const struct ek_admission_step *ek_admission_ask(struct ek_admission *admission,
                                                  struct ek_admission_step **step);
@@ -267,9 +267,9 @@ size_t ek_schema_check(yyjson_mut_val *value, yyjson_val *schema, struct ek_buf 
 
 /* Finds who calls; false when answered with 401. */
 bool ek_auth_identify(struct ek_ask *call);
-bool ek_auth_allows(struct ek_apiserver *server, const struct ek_token *token, const char *verb,
-                    const char *group, const char *resource, const char *name_space,
-                    const char *name, const char *path);
+bool ek_auth_allows(struct ek_apiserver *server, const struct ek_test_token *token,
+                    const char *verb, const char *group, const char *resource,
+                    const char *name_space, const char *name, const char *path);
 /* Answers with 403 and returns false when the call is not allowed. */
 bool ek_auth_check(struct ek_ask *call);
 const char *ek_ask_user(const struct ek_ask *call);

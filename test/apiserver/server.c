@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/ascii.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "api/obj.h"
-#include "api/time.h"
 #include "test/apiserver/server-internal.h"
 
 #define WINDOW_DEFAULT 10000
@@ -100,9 +101,9 @@ struct ek_apiserver *ek_apiserver_new(const struct ek_apiserver_config *config, 
     ek_mvcc_on_change(server->store, changed, server);
     /* Row 0 is how peers speak to themselves, see peer.c; without rules it may do nothing. */
     server->n_tokens = 1;
-    server->tokens[0] = (struct ek_token){.token = ek_xstrdup("loopback"),
-                                          .user = ek_xstrdup("system:apiserver"),
-                                          .groups = ek_xstrdup("system:authenticated")};
+    server->tokens[0] = (struct ek_test_token){.token = ek_xstrdup("loopback"),
+                                               .user = ek_xstrdup("system:apiserver"),
+                                               .groups = ek_xstrdup("system:authenticated")};
     seed_namespaces(server, now_ms);
     return server;
 }
@@ -148,23 +149,14 @@ const char *ek_ask_key(const struct ek_ask *call, const char *name, char buf[EK_
     return buf;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Decodes in place. */
 static void decode(char *s, bool plus)
 {
     char *to = s;
 
     for (; *s; s++) {
-        if (*s == '%' && hex_digit(s[1]) >= 0 && hex_digit(s[2]) >= 0) {
-            *to++ = (char)(hex_digit(s[1]) << 4 | hex_digit(s[2]));
+        if (*s == '%' && ek_hex_digit(s[1]) >= 0 && ek_hex_digit(s[2]) >= 0) {
+            *to++ = (char)(ek_hex_digit(s[1]) << 4 | ek_hex_digit(s[2]));
             s += 2;
         } else {
             *to++ = plus && *s == '+' ? ' ' : *s;

@@ -4,9 +4,9 @@
 #ifndef TEST_APISERVER_SHELL_INTERNAL_H
 #define TEST_APISERVER_SHELL_INTERNAL_H
 
-#include "controller/http_conn.h"
-#include "controller/tls.h"
-#include "informers/client.h"
+#include "controller/http/conn.h"
+#include "controller/http/tls.h"
+#include "informers/client/client.h"
 #include "test/apiserver/admission.h"
 #include "test/apiserver/pki.h"
 #include "test/apiserver/shell.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/shell-internal.h"
 
 #define BACKLOG    512

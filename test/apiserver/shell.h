@@ -8,8 +8,8 @@
  * A write that admission webhooks have to see waits while the shell calls them (admission.h).
  *
  * The shell serves certificates of an authority that it makes at birth. Requests and connections
- * are parsed by the project's own engines (controller/http_conn.h, controller/tls.h); this file and
- * its neighbours own the sockets, because faults need them.
+ * are parsed by the project's own engines (controller/http/conn.h, controller/http/tls.h); this
+ * file and its neighbours own the sockets, because faults need them.
  *
  * A control endpoint, for users in system:masters, drives it from outside:
  *     POST /_faults {"kind":...}    GET, DELETE /_faults

@@ -2,7 +2,7 @@
 /* One client's socket: bytes between libuv, TLS, the HTTP engine and a watch. */
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/shell-internal.h"
 
 #define PIECE ((size_t)128 * 1024)

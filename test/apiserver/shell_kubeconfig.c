@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/base64.h"
-#include "api/mem.h"
+#include "api/base/base64.h"
+#include "api/base/mem.h"
 #include "test/apiserver/shell-internal.h"
 
 static const char *peer_name(const struct ek_listener *listener)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
-#include "api/time.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "test/apiserver/shell-internal.h"
 
 /* Answers beyond this go around the engine, which copies, and end the connection. */

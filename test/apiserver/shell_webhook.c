@@ -3,8 +3,8 @@
  * authority; the connection waits meanwhile, and all others go on. */
 #include <string.h>
 
-#include "api/mem.h"
-#include "informers/kubeconfig.h"
+#include "api/base/mem.h"
+#include "informers/client/kubeconfig.h"
 #include "test/apiserver/shell-internal.h"
 
 #define ANSWER_MAX ((size_t)4 * 1024 * 1024)

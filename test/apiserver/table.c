@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "api/obj.h"
-#include "api/time.h"
 #include "test/apiserver/server-internal.h"
 
 static const struct ek_column default_columns[] = {
@@ -136,7 +136,7 @@ static void put_node_roles(yyjson_val *object, struct ek_buf *out)
     yyjson_val *key, *value;
 
     ek_buf_puts(out, "\"");
-    yyjson_obj_foreach(ek_json_get(object, "metadata", "labels", NULL), index, max, key, value)
+    ek_json_each_member(ek_json_get(object, "metadata", "labels", NULL), index, max, key, value)
     {
         const char *name = yyjson_get_str(key);
         if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "test/apiserver/server-internal.h"
 
@@ -92,7 +92,7 @@ void ek_schema_default(yyjson_mut_doc *doc, yyjson_mut_val *value, yyjson_val *s
     }
     if (!yyjson_mut_is_obj(value))
         return;
-    yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), index, max, key, member)
+    ek_json_each_member(yyjson_obj_get(schema, "properties"), index, max, key, member)
     {
         const char *name = yyjson_get_str(key);
         yyjson_val *fallback = yyjson_obj_get(member, "default");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/server-internal.h"
 
 #define BOOKMARK_EVERY_MS      INT64_C(60000)

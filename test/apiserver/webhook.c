@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admission webhooks: which ones a write concerns, what they are asked, what their answers do. */
+/* Admission webhooks: which ones a write concerns, their reviews, the effect of their answers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/base64.h"
-#include "api/mem.h"
+#include "api/base/base64.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "test/apiserver/patch.h"
 #include "test/apiserver/server-internal.h"

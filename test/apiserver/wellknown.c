@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a peer says about itself: /version, health, and the part of /metrics that tells versions. */
+/* What a peer says about itself: /version, health, and the part of /metrics that reports
+ * versions. */
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/apiserver/server-internal.h"
 
 /* Some gates with their history: minor, default, stage, in ascending order, as the feature gate

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "api/obj.h"
-#include "api/time.h"
 #include "api/yaml.h"
 #include "test/apiserver/server-internal.h"
 
@@ -60,7 +60,7 @@ const char *ek_ask_manager(const struct ek_ask *call, char buf[129])
     return buf;
 }
 
-/* Parses JSON, or YAML where the type says so or JSON does not parse an apply patch. */
+/* Parses JSON, or YAML if the type is YAML or an apply patch is not valid JSON. */
 static yyjson_doc *parse_body(struct ek_ask *call)
 {
     const char *type = call->request->content_type ? call->request->content_type : "";

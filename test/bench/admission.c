@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/buf.h"
-#include "api/mem.h"
-#include "informers/file.h"
+#include "api/base/buf.h"
+#include "api/base/mem.h"
+#include "informers/client/file.h"
 #include "test/bench/bench.h"
 #include "test/bench/measure.h"
 #include "test/bench/poster.h"
@@ -74,7 +74,7 @@ static double create_one(struct connection *c)
     return took;
 }
 
-/* One connection to each server, asked in turn. */
+/* One connection to each server, used in turn. */
 static void measure_serial(struct bench *b)
 {
     struct connection connections[SERVERS_MAX];

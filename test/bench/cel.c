@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/base/mem.h"
 #include "api/cel/cel.h"
-#include "api/mem.h"
 #include "api/obj.h"
 #include "test/bench/bench.h"
 #include "test/bench/measure.h"

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-#include "api/buf.h"
-#include "informers/informer.h"
+#include "api/base/buf.h"
+#include "informers/cache/informer.h"
 
 /* The kinds there are. */
 extern const struct ek_resource bench_leases, bench_nodes;

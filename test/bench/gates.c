@@ -103,7 +103,8 @@ static void decide_once(struct work *w)
     struct ek_gates_outcome outcome;
 
     ek_arena_reset(w->arena);
-    if (ek_gates_decide(w->gates, &shape, &w->review.request, w->arena, doc, &outcome, NULL) ||
+    if (ek_gates_decide(w->gates, &shape, &w->review.request, w->arena, NULL, doc, &outcome,
+                        NULL) ||
         !outcome.allowed)
         bench_fail("a decision failed");
     w->operations = yyjson_mut_arr_size(outcome.patch);

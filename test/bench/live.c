@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/bench/measure.h"
 #include "test/bench/world.h"
 
@@ -63,7 +63,7 @@ static size_t swallow(char *data, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
-/* A program that asks one question by libcurl and OpenSSL, and then waits to be looked at. */
+/* A program that sends one request by libcurl and OpenSSL, and then waits to be measured. */
 int bench_trivial_main(const char *const *args)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -158,7 +158,7 @@ static void on_written(void *ctx)
 {
     struct load *load = ctx;
 
-    if (!load->changed_ms || load->n_changes == CHANGES_MAX)
+    if (load->changed_ms <= 0 || load->n_changes == CHANGES_MAX)
         return;
     load->latencies[load->n_changes++] = load->world.written_ms - load->changed_ms;
     load->changed_ms = 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/bench/bench.h"
 #include "test/bench/canned.h"
 #include "test/bench/measure.h"
@@ -24,18 +24,27 @@ static const struct {
     {"cel", bench_cel, "ten CEL expressions compiled and evaluated, beside ENGINE if given"},
     {"mutation", bench_mutation, "the mutation engine on a Deployment, with 0 to 100 policies"},
     {"gates", bench_gates, "decisions of ten field gates on an object of 20 kB"},
+    {"walks", bench_walks, "what an octet of a hostile object costs, from 1 kB to 3 MB"},
     {"webhook", bench_webhook, "admission requests by HTTPS, with 0 to 100 policies"},
+    {"flood", bench_flood, "evenkeel run under unfinished posts of 10 MiB: memory, and a victim"},
     {"policies", bench_policies,
      "evenkeel run with 1,000 policies: memory, time, writes per change"},
+    {"failforward", bench_failforward,
+     "evenkeel run with 2,000 Subscriptions of OLM: memory, time, CPU per change"},
+    {"plan", bench_plan, "evenkeel plan of 5,000 nodes, 500 CRDs and 100,000 objects"},
+    {"manifests", bench_manifests, "evenkeel plan of 10,000 manifests"},
 };
 
 static const struct {
     const char *name;
     int (*run)(const char *const *args);
 } roles[] = {
-    {"--canned", bench_canned_main},       {"--sync", bench_sync_main},
-    {"--floor", bench_floor_main},         {"--trivial", bench_trivial_main},
-    {"--admission", bench_admission_main}, {"--writes", bench_writes_main},
+    {"--canned", bench_canned_main},         {"--sync", bench_sync_main},
+    {"--floor", bench_floor_main},           {"--trivial", bench_trivial_main},
+    {"--admission", bench_admission_main},   {"--writes", bench_writes_main},
+    {"--victim", bench_victim_main},         {"--proxy-peer", bench_proxy_peer_main},
+    {"--proxy-load", bench_proxy_load_main}, {"--proxy-watches", bench_proxy_watches_main},
+    {"--plan-lists", bench_plan_lists_main}, {"--plan-files", bench_plan_files_main},
 };
 
 static int usage(void)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "test/bench/bench.h"
 #include "test/bench/measure.h"
 #include "test/bench/world.h"

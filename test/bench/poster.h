@@ -8,7 +8,7 @@
 
 #include <curl/curl.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 #define BENCH_RESPONSE_MAX ((size_t)4 << 20)
 
@@ -30,7 +30,10 @@ void bench_poster_open(struct bench_poster *poster, const struct bench_identity 
                        const char *name, const char *url, const char *body);
 void bench_poster_close(struct bench_poster *poster);
 
-/* Posts once; the answer, which must be 201, is in got. In how many milliseconds. */
+/* Posts once; the answer, which must be 201, is in got. Returns the milliseconds that it took. */
 double bench_poster_post(struct bench_poster *poster);
+
+/* As bench_poster_post for any answer. *ret_status is its status, 0 when there is none. */
+double bench_poster_try(struct bench_poster *poster, long *ret_status);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <yyjson.h>
 
-#include "informers/kubeconfig.h"
-#include "informers/reflector.h"
+#include "informers/cache/reflector.h"
+#include "informers/client/kubeconfig.h"
 #include "test/bench/canned.h"
 #include "test/bench/corpus.h"
 #include "test/bench/measure.h"

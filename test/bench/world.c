@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/mem.h"
-#include "informers/file.h"
+#include "api/base/mem.h"
+#include "informers/client/file.h"
 #include "test/bench/measure.h"
 
-#define TOKEN "bench"
 #define WRITE "\"verb\":\"patch\",\"resource\":\"controlplanes.evenkeel.dev/status\""
 #define GOOD  "\"code\":200"
 #define TICK  1 /* ms: how exactly bench_world_run keeps its time */
@@ -55,7 +54,7 @@ void bench_world_send(struct bench_world *world, const char *method, const char 
         .path = path,
         .query = "",
         .content_type = type,
-        .authorization = "Bearer " TOKEN,
+        .authorization = "Bearer " BENCH_WORLD_TOKEN,
         .body = ek_str_from(body),
     };
 
@@ -65,7 +64,7 @@ void bench_world_send(struct bench_world *world, const char *method, const char 
     ek_apiserver_response_done(&response);
 }
 
-/* Addresses of loopback are asked only where the ControlPlane lists them itself. */
+/* Addresses of loopback are probed only where the ControlPlane lists them itself. */
 static void create_control_plane(struct bench_world *world)
 {
     EK_AUTO(ek_buf) json;
@@ -148,7 +147,7 @@ static void on_tick(uv_timer_t *timer)
 void bench_world_open(struct bench_world *world, size_t n_nodes)
 {
     static const cookie_io_functions_t audit = {.write = on_audit};
-    static const char *const user = "admin", *const token = TOKEN;
+    static const char *const user = "admin", *const token = BENCH_WORLD_TOKEN;
     struct ek_apiserver_config server = {.window = 100000, .seed = 1};
     struct ek_err err;
 

@@ -16,6 +16,9 @@
 #define WORLD_PEERS     3
 #define WORLD_FLAGS_MAX 6
 
+/* Of an administrator. */
+#define BENCH_WORLD_TOKEN "bench"
+
 struct bench_world {
     uv_loop_t loop;
     uv_timer_t ticker;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
-#include "informers/file.h"
+#include "api/base/mem.h"
+#include "informers/client/file.h"
 #include "test/bench/bench.h"
 #include "test/bench/measure.h"
 #include "test/bench/poster.h"

@@ -25,7 +25,7 @@ struct ek_show {
 /* The time that the screen shows, in milliseconds. */
 int64_t ek_show_now(void);
 
-/* Plays all acts. Returns 0; EK_E_CANCELED after a signal; or what went wrong, which has been told
+/* Plays all acts. Returns 0; EK_E_CANCELED after a signal; or the error, which has been printed
  * on the screen. */
 int ek_show_play(struct ek_show *show);
 

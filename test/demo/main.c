@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/flags.h"
+#include "controller/cli/flags.h"
 #include "test/demo/acts.h"
 
 #define PAUSE_MS 2500
@@ -70,7 +70,7 @@ static const struct timing {
 
 static const struct ek_program program = {.name = "ek-demo", .commands = &command, .n_commands = 1};
 
-/* --- what the loop tells ------------------------------------------------------------------ */
+/* --- reports of the loop ------------------------------------------------------------------ */
 
 static void on_tick(void *ctx)
 {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "informers/file.h"
+#include "informers/client/file.h"
 #include "test/demo/stage.h"
 
 #define CRASHES_MAX 5

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "api/err.h"
+#include "api/base/err.h"
 
 #define EK_REPLICAS         2
 #define EK_REPLICA_LOG_SIZE 512

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 #include "api/cond.h"
 
 #define INDENT      4

@@ -5,9 +5,9 @@
 
 #include <uv.h>
 
-#include "controller/signals.h"
-#include "informers/client.h"
-#include "informers/informer.h"
+#include "controller/manager/signals.h"
+#include "informers/cache/informer.h"
+#include "informers/client/client.h"
 #include "test/apiserver/shell.h"
 #include "test/demo/stage.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "informers/kubeconfig.h"
+#include "informers/client/kubeconfig.h"
 
 #define TICK_MS      50
 #define CLOSE_MS     10000

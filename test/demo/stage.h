@@ -6,7 +6,7 @@
  * It is the built-in API server with three peers (cp-a, cp-b, cp-c on loopback addresses), and a
  * client that writes nodes, leases and the ControlPlane through HTTPS like any other client. What
  * it is not: Evenkeel. That runs as child processes (replicas.h) and learns of the stage only by
- * asking its API servers.
+ * with requests to its API servers.
  *
  * The demo is a script, so the stage is used in straight lines: a function that has to wait runs
  * the loop meanwhile. Hence none of them may be called from a callback of the loop.
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/err.h"
+#include "api/base/err.h"
 #include "api/obj.h"
 
 struct ek_stage;
@@ -56,8 +56,8 @@ const char *ek_stage_kubeconfig(const struct ek_stage *stage);
 const char *ek_stage_replica_kubeconfig(const struct ek_stage *stage);
 
 /*
- * Runs the loop until reached says so. Returns 0, EK_E_TIMEOUT after max_ms, or EK_E_CANCELED when
- * a signal asked for the end. With reached NULL it lets max_ms pass, and 0 is what it returns then.
+ * Runs the loop until reached returns true. Returns 0, EK_E_TIMEOUT after max_ms, or EK_E_CANCELED
+ * after a signal. With reached NULL it lets max_ms pass, and 0 is what it returns then.
  */
 int ek_stage_wait(struct ek_stage *stage, bool (*reached)(void *ctx), void *ctx, int64_t max_ms);
 

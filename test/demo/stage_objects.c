@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/time.h"
-#include "informers/file.h"
+#include "api/base/time.h"
+#include "informers/client/file.h"
 #include "test/demo/stage-internal.h"
 
 #define ANSWER_MS 60000
@@ -141,7 +141,7 @@ static int add_definition(struct ek_stage *stage, const char *path, struct ek_er
     return rc;
 }
 
-/* Addresses of this machine's loopback are asked only where the ControlPlane lists them itself. */
+/* Addresses of this machine's loopback are probed only where the ControlPlane lists them itself. */
 static int add_control_plane(struct ek_stage *stage, const char *probe_timeout, struct ek_err *err)
 {
     EK_AUTO(ek_buf) json;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/cel/environment.h"
-#include "api/cel/macro.h"
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/cel/env/environment.h"
+#include "api/cel/syntax/macro.h"
 
 #define SINCE_NEVER 1000 /* Kubernetes does not offer it */
 #define TYPES_MAX   16

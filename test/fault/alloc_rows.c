@@ -5,20 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/time.h"
 #include "api/cel/cel.h"
 #include "api/promtext.h"
-#include "api/time.h"
 #include "api/yaml.h"
-#include "controller/check_report.h"
-#include "controller/election_lease.h"
-#include "controller/metrics.h"
-#include "controller/print.h"
-#include "informers/exec_credential.h"
-#include "informers/file.h"
-#include "informers/framer.h"
-#include "informers/probe_session.h"
-#include "informers/recording.h"
+#include "controller/cli/print.h"
+#include "controller/election/lease.h"
+#include "controller/skew/report.h"
+#include "controller/telemetry/metrics.h"
+#include "informers/cache/framer.h"
+#include "informers/cache/recording.h"
+#include "informers/client/exec_credential.h"
+#include "informers/client/file.h"
+#include "informers/probe/session.h"
 #include "test/support/gates_case.h"
+#include "test/support/json_text.h"
+#include "test/support/list_text.h"
 #include "test/support/mutation_world.h"
 
 #define LARGE ((size_t)64 * 1024 * 1024) /* buffers that are allowed to fail */
@@ -138,7 +140,7 @@ static int write_object(struct alloc_result *r, struct ek_err *err)
 
     if (rc)
         return rc;
-    r->text = ek_obj_to_json(r->obj, &len);
+    r->text = test_json_text(r->obj, &len);
     return r->text ? 0 : no_memory(err);
 }
 
@@ -168,7 +170,7 @@ static int write_yaml(struct alloc_result *r, struct ek_err *err)
 
 static int decode_page(struct alloc_result *r, struct ek_err *err)
 {
-    return ek_decode_list_page(LIST, sizeof LIST - 1, &lease_type, &r->page, err);
+    return list_text_read(LIST, sizeof LIST - 1, &lease_type, &r->page, err);
 }
 
 /* A stream that is cut everywhere: frames are gathered, then decoded. */
@@ -393,7 +395,7 @@ static int report(const char *format, struct alloc_result *r, struct ek_err *err
     int rc = ek_obj_parse(text, sizeof text - 1, &r->obj, err);
     if (rc)
         return rc;
-    rc = ek_print_render(format, ek_obj_root(r->obj), false, ek_check_report, NULL, &out);
+    rc = ek_print_render(format, ek_obj_root(r->obj), false, ek_skew_report_tables, NULL, &out);
     if (!rc)
         r->text = ek_buf_steal(&out);
     return rc;
@@ -519,9 +521,9 @@ static int decide_gates(struct alloc_result *r, struct ek_err *err)
                                             "fieldPaths: [.spec.a, .spec.b, .spec.c.d]}]}",
                                     .old = "{spec: {a: 1, b: [1, 2, 3, 4, 5], c: {d: {e: [6]}}}}",
                                     .new = "{spec: {a: 2, f: 5}}"});
-    int rc =
-        doc ? ek_gates_decide(world.gates, &world.shape, &world.request, arena, doc, &outcome, err)
-            : no_memory(err);
+    int rc = doc ? ek_gates_decide(world.gates, &world.shape, &world.request, arena, NULL, doc,
+                                   &outcome, err)
+                 : no_memory(err);
     if (!rc && !(r->doc = yyjson_mut_val_imut_copy(outcome.patch, &ek_json_alc)))
         rc = no_memory(err);
     yyjson_mut_doc_free(doc);

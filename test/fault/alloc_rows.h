@@ -6,13 +6,13 @@
 #ifndef TEST_FAULT_ALLOC_ROWS_H
 #define TEST_FAULT_ALLOC_ROWS_H
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 #include "api/discovery.h"
 #include "api/obj.h"
 #include "api/selector.h"
-#include "informers/decode.h"
-#include "informers/kubeconfig.h"
-#include "informers/probe.h"
+#include "informers/cache/decode.h"
+#include "informers/client/kubeconfig.h"
+#include "informers/probe/probe.h"
 
 /* What an operation made; owned. Unused members are NULL. */
 struct alloc_result {

@@ -6,10 +6,10 @@
  * never passed on as a whole one. Leaks and wild accesses are for the sanitizers to see.
  */
 #include <check.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "test/fault/alloc_rows.h"
+#include "test/support/suite.h"
 
 #define OUT_MAX  ((size_t)16 * 1024 * 1024)
 #define RUNS_MAX 20000
@@ -74,15 +74,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("alloc");
     TCase *tc = tcase_create("alloc");
 
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, survives_every_failure, 0, (int)alloc_n_rows);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return ek_test_run("alloc", tc);
 }

@@ -19,7 +19,7 @@
 #include <sys/personality.h>
 #include <unistd.h>
 
-#include "controller/commands.h"
+#include "controller/cli/commands.h"
 #include "test/fault/soak_rows.h"
 #include "test/fault/soak_truth.h"
 
@@ -27,7 +27,7 @@
  * grace; then come the back-off and a round of probes. */
 #define CONVERGE_MS (15 * 60 * 1000)
 
-/* Per virtual minute, over a whole burst and its healing. Three servers asked every 5 s, seven
+/* Per virtual minute, over a whole burst and its healing. Three servers probed every 5 s, seven
  * informers that are cut off all the time, and the observer. */
 #define REQUESTS_PER_MINUTE 1500
 #define TURNS_PER_MINUTE    20000
@@ -113,10 +113,12 @@ static unsigned long take_lines(void)
 
 static int run_controller(void)
 {
-    static char kubeconfig[128], health[] = "--health-probe-bind-address=0";
+    static char kubeconfig[128], health[64];
     static char *argv[] = {kubeconfig, health, NULL};
 
     snprintf(kubeconfig, sizeof kubeconfig, "--kubeconfig=%s", soak.world.kubeconfig);
+    snprintf(health, sizeof health, "--health-probe-bind-address=127.0.0.1:%u",
+             soak.world.hostile.port);
     return ek_run_command.run(NULL, 2, argv);
 }
 
@@ -243,6 +245,8 @@ static void burst(void)
         printf("burst %u, %lu faults so far, t=%llds\n", soak.bursts, random_faults(),
                (long long)soak_now() / 1000);
     strike();
+    if (!soak_hostile_healthy(&soak.world.hostile))
+        fail("/healthz is not answered");
     soak_world_lift(&soak.world);
     int64_t took = soak_converge(&soak.world, CONVERGE_MS, why);
     if (!soak_controller_runs(NULL))

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/mem.h"
-#include "controller/commands.h"
-#include "informers/informer.h"
-#include "informers/kubeconfig.h"
-#include "informers/reflector.h"
+#include "api/base/mem.h"
+#include "controller/cli/commands.h"
+#include "informers/cache/informer.h"
+#include "informers/cache/reflector.h"
+#include "informers/client/kubeconfig.h"
 #include "test/fault/soak_truth.h"
 
 #define TRIES_MAX 64

@@ -8,7 +8,7 @@
 
 #include "test/fault/soak_world.h"
 
-/* Runs all rows; returns how many failed, each told on stdout. */
+/* Runs all rows; returns how many failed, each printed on stdout. */
 unsigned soak_rows(struct soak_world *world);
 
 #endif

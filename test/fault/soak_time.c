@@ -3,9 +3,11 @@
 
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -15,17 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 
-#define MS        INT64_C(1000000)
-#define LOOK_NS   100 /* what reading the clock takes: equal times would hide their order */
-#define WORK_MAX  64
-#define SIGSET_SZ 8
+#define MS         INT64_C(1000000)
+#define LOOK_NS    100 /* what reading the clock takes: equal times would hide their order */
+#define WORK_MAX   64
+#define OTHERS_MAX 8 /* threads with a loop, besides the two */
+#define SIGSET_SZ  8
 
 static bool begun;
 static int64_t now_ns = 1000 * MS, base_ns;
 
-static __thread bool is_controller;
+static __thread bool is_controller, is_driver;
 static pthread_t thread;
 static sem_t to_controller, to_driver;
 static bool alive, moved; /* of the controller: its thread runs; it did something in its turn */
@@ -76,7 +79,7 @@ time_t time(time_t *ret_time)
 void soak_time_begin(int64_t wall_ms)
 {
     base_ns = wall_ms * MS - now_ns;
-    begun = true;
+    begun = is_driver = true;
     sem_init(&to_controller, 0, 0);
     sem_init(&to_driver, 0, 0);
 }
@@ -92,6 +95,24 @@ int64_t soak_wall(void)
 }
 
 /* --- sleeping ----------------------------------------------------------------------------- */
+
+/* The controller's further loops: they run whenever they have something to do. */
+static struct other {
+    atomic_bool used;
+    atomic_int asleep; /* the descriptor that it sleeps on, plus one; 0 while it is awake */
+    atomic_int_least64_t due_ns; /* of its next timer */
+} others[OTHERS_MAX];
+static pthread_key_t other_key;
+
+static void forget_other(void *other)
+{
+    atomic_store(&((struct other *)other)->used, false);
+}
+
+static void make_other_key(void)
+{
+    pthread_key_create(&other_key, forget_other);
+}
 
 static void complain_of_spinning(void)
 {
@@ -115,11 +136,66 @@ static int driver_polls(int fd, struct epoll_event *events, int max, const sigse
     return n;
 }
 
+/* Another thread that is about to sleep in its loop. */
+static struct other *register_other(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_other_key);
+    struct other *other = pthread_getspecific(other_key);
+    for (size_t i = 0; !other && i < OTHERS_MAX; i++) {
+        bool free = false;
+        if (atomic_compare_exchange_strong(&others[i].used, &free, true))
+            other = &others[i];
+    }
+    if (!other)
+        abort();
+    pthread_setspecific(other_key, other);
+    return other;
+}
+
+/* Sleeps until there are events, or until time has leapt to the end of the timeout. */
+static int other_polls(int fd, struct epoll_event *events, int max, int timeout,
+                       const sigset_t *mask)
+{
+    struct other *other = register_other();
+    int n = poll_now(fd, events, max, mask);
+
+    if (n != 0 || timeout == 0)
+        return n;
+    atomic_store(&other->due_ns, timeout < 0 ? INT64_MAX : look() + timeout * MS);
+    atomic_store(&other->asleep, fd + 1);
+    do {
+        n = (int)syscall(SYS_epoll_pwait, fd, events, max, 1, mask, SIGSET_SZ);
+    } while (n == 0 && __atomic_load_n(&now_ns, __ATOMIC_RELAXED) < atomic_load(&other->due_ns));
+    atomic_store(&other->asleep, 0);
+    return n;
+}
+
+/* True when all other threads sleep, and nothing is there to wake them. *next is brought forward to
+ * the first that has a timer. */
+static bool others_rest(int64_t *next)
+{
+    for (size_t i = 0; i < OTHERS_MAX; i++) {
+        if (!atomic_load(&others[i].used))
+            continue;
+        int asleep = atomic_load(&others[i].asleep);
+        int64_t due = atomic_load(&others[i].due_ns);
+        struct pollfd events = {.fd = asleep - 1, .events = POLLIN};
+        if (asleep == 0 || poll(&events, 1, 0) != 0 || due <= now_ns)
+            return false;
+        *next = due < *next ? due : *next;
+    }
+    return true;
+}
+
 int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
 {
+    if (!begun)
+        return (int)syscall(SYS_epoll_pwait, fd, events, max, timeout, mask, SIGSET_SZ);
     if (!is_controller)
-        return begun ? driver_polls(fd, events, max, mask)
-                     : (int)syscall(SYS_epoll_pwait, fd, events, max, timeout, mask, SIGSET_SZ);
+        return is_driver ? driver_polls(fd, events, max, mask)
+                         : other_polls(fd, events, max, timeout, mask);
     int n = poll_now(fd, events, max, mask);
     if (++turns - turns_at_leap > SOAK_SPIN_MAX)
         complain_of_spinning();
@@ -299,6 +375,10 @@ void soak_live(uv_loop_t *own, int64_t ms)
             continue;
         }
         int64_t next = next_event(own, end_ns);
+        if (!others_rest(&next)) {
+            sched_yield();
+            continue;
+        }
         if (next > now_ns) {
             now_ns = next;
             turns_at_leap = turns;

@@ -10,7 +10,8 @@
  *
  * Model. Two loops: the driver's (API server, observers) in the main thread, and the controller's
  * in a thread of its own. Only one of the two runs at a time; the controller hands the turn over
- * when its loop would sleep. Work on libuv's worker threads is waited for before time leaps.
+ * when its loop would sleep. Work on libuv's worker threads is waited for before time leaps, and so
+ * are the controller's further loops (health and metrics), which run whenever they have work.
  *
  * Addresses 10.99.x.y are those of API servers, as a cluster would have them; connect and bind turn
  * them into 127.99.x.y, because loopback addresses are, rightly, never called on the word of an

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/commands.h"
-#include "controller/skew_watch.h"
-#include "informers/kubeconfig.h"
+#include "controller/cli/commands.h"
+#include "controller/skew/watch.h"
+#include "informers/client/kubeconfig.h"
+#include "reconcilers/peers/view_source.h"
 
 struct observer {
     struct ek_client_config *config;
     struct ek_client *client;
     struct ek_skew_watch *watch;
+    struct ek_view_source *views;
     bool watch_closed, client_closed;
 };
 
@@ -35,8 +37,14 @@ static bool open_observer(struct soak_world *world, struct observer *o, char *wh
         snprintf(why, 4096, "the observer: %s", err.message);
         return false;
     }
-    o->watch = ek_skew_watch_new(&world->loop, o->client, soak_wall, on_change, NULL);
+    o->watch = ek_skew_watch_new(&(struct ek_skew_watch_config){
+        .loop = &world->loop,
+        .client = o->client,
+        .account = &(struct ek_probe_account){"evenkeel-system", "evenkeel-probe"},
+        .now = soak_wall,
+        .changed = on_change});
     ek_skew_watch_start(o->watch);
+    o->views = ek_view_source_new();
     return true;
 }
 
@@ -52,6 +60,7 @@ static void close_observer(struct soak_world *world, struct observer *o)
         while (!o->client_closed)
             soak_live(&world->loop, 1);
     }
+    ek_view_source_free(o->views);
     ek_client_config_free(o->config);
 }
 
@@ -125,7 +134,16 @@ static void tell_difference(const struct ek_skew_plan *plan, yyjson_val *old, ch
     free(got);
 }
 
-/* One look: true when the plan would write nothing and the world is told. */
+static const struct ek_view *make_documents(void *ctx, const struct ek_peer_table *peers)
+{
+    static const struct ek_exclusions none = {0};
+    const struct observer *o = ctx;
+
+    ek_view_source_update(o->views, peers, &none, soak_wall());
+    return ek_view_source_view(o->views);
+}
+
+/* One look: true when the plan would write nothing and reports the world. */
 static bool look(struct soak_world *world, struct observer *o, char *why)
 {
     struct ek_skew_snapshot snapshot;
@@ -134,13 +152,17 @@ static bool look(struct soak_world *world, struct observer *o, char *why)
     yyjson_val *old = NULL;
     bool good = false;
 
-    if (!ek_skew_watch_is_settled(o->watch)) {
+    if (!ek_watchset_is_synced(ek_skew_watch_set(o->watch))) {
         snprintf(why, 4096, "the observer cannot list: %s",
-                 ek_skew_watch_failure(o->watch) ? ek_skew_watch_failure(o->watch) : "");
+                 ek_watchset_failure(ek_skew_watch_set(o->watch))
+                     ? ek_watchset_failure(ek_skew_watch_set(o->watch))
+                     : "");
         return false;
     }
     arena = ek_arena_new((size_t)64 << 20);
     ek_skew_watch_snapshot(o->watch, &snapshot);
+    snapshot.view.make_documents = make_documents;
+    snapshot.view.documents_ctx = o;
     ek_skew_plan_make(&snapshot.view, arena, &plan);
     if (snapshot.view.control_plane)
         old = ek_json_get(ek_obj_root(snapshot.view.control_plane), "status", NULL);

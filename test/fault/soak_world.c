@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/base64.h"
-#include "api/mem.h"
+#include "api/base/base64.h"
+#include "api/base/mem.h"
 
 #define ADMIN     "admin-of-the-soak"
 #define CRD_FILE  EK_TEST_DATA "/../../deploy/crd/evenkeel.dev_controlplanes.yaml"
@@ -181,6 +181,7 @@ void soak_world_make(struct soak_world *world, uint64_t seed)
     struct ek_err err = {0};
 
     soak_time_begin(FIRST_DAY);
+    soak_hostile_begin(&world->hostile);
     world->random.state = seed;
     testdir_make(world->dir);
     uv_loop_init(&world->loop);
@@ -252,7 +253,7 @@ static void hang_peer(struct soak_world *world)
     peer->hung = true;
 }
 
-/* Old connections go on; so they are cut, as whoever renews a certificate restarts the server. */
+/* Old connections go on; so they are cut, as a restart after a renewal would do. */
 static void expire_certificate(struct soak_world *world)
 {
     struct soak_peer *peer = any_peer(world);
@@ -376,6 +377,11 @@ static void cut(struct soak_world *world)
     ek_apishell_cut(world->shell, NULL);
 }
 
+static void hostile_clients(struct soak_world *world)
+{
+    soak_hostile_connect(&world->hostile, 1 + soak_pick(world, 100), soak_pick(world, 5));
+}
+
 const struct soak_change soak_changes[] = {
     {"a peer crashes", crash_peer},
     {"a peer hangs", hang_peer},
@@ -395,6 +401,7 @@ const struct soak_change soak_changes[] = {
     {"the token is rotated", rotate_token},
     {"the storage is compacted", compact},
     {"all connections are cut", cut},
+    {"hostile clients connect", hostile_clients},
 };
 const size_t soak_n_changes = EK_ARRAY_SIZE(soak_changes);
 
@@ -443,6 +450,7 @@ static void mend(struct soak_world *world, struct soak_peer *peer)
 void soak_world_lift(struct soak_world *world)
 {
     ek_faults_clear(ek_apishell_faults(world->shell));
+    soak_hostile_end(&world->hostile);
     soak_live(&world->loop, 100);
     for (size_t i = 0; i < 3; i++)
         mend(world, &world->peers[i]);

@@ -4,14 +4,15 @@
  *
  * The world knows by itself who runs which version, apart from what the storage says; so the
  * published status is held against two truths. Everything that can happen is a row of a table: the
- * faults that the server can be told to show, and the changes of the world. Chances come from one
+ * faults that the server shows on demand, and the changes of the world. Chances come from one
  * seeded generator. Threading: the main thread.
  */
 #ifndef TEST_FAULT_SOAK_WORLD_H
 #define TEST_FAULT_SOAK_WORLD_H
 
-#include "informers/backoff.h"
+#include "informers/queue/backoff.h"
 #include "test/apiserver/shell.h"
+#include "test/fault/soak_hostile.h"
 #include "test/fault/soak_time.h"
 #include "test/support/testdir.h"
 
@@ -39,6 +40,7 @@ struct soak_world {
     char dir[TESTDIR_SIZE];
     char *kubeconfig; /* the controller's */
     char *admin;      /* the observers' */
+    struct soak_hostile hostile;
     unsigned long n_changes;
     bool closed;
 };

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "api/cel/address.h"
+#include "api/cel/text/address.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_address(struct ek_str text)

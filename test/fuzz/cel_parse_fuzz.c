@@ -5,9 +5,10 @@
  */
 #include <string.h>
 
-#include "api/cel/macro.h"
-#include "api/cel/parse.h"
+#include "api/cel/syntax/macro.h"
+#include "api/cel/syntax/parse.h"
 #include "test/fuzz/fuzz.h"
+#include "test/support/cel_tree.h"
 
 #define ARENA_LIMIT ((size_t)16 * 1024 * 1024)
 #define OUT_MAX     ((size_t)256 * 1024)
@@ -50,7 +51,7 @@ static int parse(const char *text, size_t len, const struct ek_cel_parse_options
     fuzz_require(rc == 0 || rc == EK_E_PARSE || rc == EK_E_LIMIT || rc == EK_E_NOMEM);
     if (rc == 0) {
         fuzz_require(ast.root && ast.depth > 0 && issues.len == 0);
-        ek_cel_ast_format(ast.root, out);
+        test_cel_tree(ast.root, out);
     } else if (rc != EK_E_NOMEM) {
         check_issues(&issues, text, len);
     }

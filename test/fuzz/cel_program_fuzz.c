@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
+#include "api/base/mem.h"
 #include "api/cel/cel.h"
-#include "api/mem.h"
 #include "api/obj.h"
 #include "test/fuzz/fuzz.h"
 

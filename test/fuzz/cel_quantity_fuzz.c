@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/cel/eval.h"
-#include "api/cel/quantity.h"
-#include "api/err.h"
+#include "api/base/err.h"
+#include "api/cel/values/account.h"
+#include "api/cel/values/quantity.h"
 #include "test/fuzz/fuzz.h"
 
 #define MEMORY ((size_t)1 << 20)

@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "api/cel/regex.h"
-#include "api/cel/regex_syntax.h"
-#include "api/mem.h"
-#include "api/quote.h"
+#include "api/base/mem.h"
+#include "api/base/quote.h"
+#include "api/cel/regex/regex.h"
+#include "api/cel/regex/syntax.h"
 #include "test/fuzz/fuzz.h"
 
 /* What a pattern's programs may take here: a large one only costs time. */

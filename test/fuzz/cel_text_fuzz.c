@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/cel/number.h"
-#include "api/cel/time.h"
+#include "api/cel/text/number.h"
+#include "api/cel/text/time.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_number(const char *text, size_t size)

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "api/cel/time.h"
+#include "api/cel/text/time.h"
 #include "test/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "api/cel/url.h"
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/cel/text/url.h"
 #include "test/fuzz/fuzz.h"
 
 struct reading {

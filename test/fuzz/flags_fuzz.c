@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "controller/flags.h"
-#include "controller/run_options.h"
+#include "controller/cli/flags.h"
+#include "controller/run/options.h"
 #include "test/fuzz/fuzz.h"
 
 #define WORDS_MAX 64
@@ -58,7 +58,6 @@ static void parse(const struct ek_command *command, int argc, char **argv, void 
     check_error(rc, &err);
     if (!rc && !result.help && command->max_args >= 0)
         fuzz_require(result.n_args <= command->max_args);
-    ek_flags_given(argc, argv, "text");
     ek_flags_done(command, options, &result);
 }
 
@@ -67,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     EK_AUTOFREE char *text = ek_xstrndup((const char *)data, size);
     char *words[WORDS_MAX + 2] = {text + size}, *save = NULL;
     struct ek_command run = {
-        .name = "run", .usage = "", .groups = ek_run_flag_groups, .n_groups = ek_run_n_flag_groups};
+        .name = "run", .usage = "", .groups = ek_run_flag_groups, .n_groups = EK_RUN_FLAG_GROUPS};
     struct ek_flags_result result;
     struct ek_run_options run_options;
     struct options options;

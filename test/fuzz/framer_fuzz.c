@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "informers/framer.h"
-#include "informers/reflector.h"
+#include "informers/cache/framer.h"
+#include "informers/cache/reflector.h"
+#include "test/support/list_text.h"
 
 #define MAX_FRAME 4096
 
@@ -29,7 +30,7 @@ static void feed_reflector(struct ek_reflector *reflector, struct ek_str text)
             &(struct ek_reflector_event){.kind = EK_EVENT_WATCH_FRAME, .frame = &frame}, &actions);
         ek_watch_frame_done(&frame);
     }
-    if (ek_decode_list_page(text.p, text.len, &type, &page, &err) == 0) {
+    if (list_text_read(text.p, text.len, &type, &page, &err) == 0) {
         ek_reflector_step(reflector, 0,
                           &(struct ek_reflector_event){.kind = EK_EVENT_LIST_PAGE, .page = &page},
                           &actions);

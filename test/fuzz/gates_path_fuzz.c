@@ -17,7 +17,9 @@ static void check_pointer(const struct ek_field_path *path)
 
     ek_buf_init(&pointer, (size_t)4 * EK_FIELD_PATH_MAX);
     ek_buf_init(&scratch, EK_FIELD_PATH_MAX);
-    fuzz_require(ek_field_path_pointer(path, &pointer) == 0);
+    for (size_t i = 0; i < path->n; i++)
+        ek_pointer_push(&pointer, path->names[i]);
+    fuzz_require(!pointer.failed);
     rest = (struct ek_str){pointer.data, pointer.len};
     for (size_t i = 0; i < path->n; i++) {
         fuzz_require(ek_pointer_next(&rest, &token));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes of a hostile client through the HTTP connection engine, without a socket. Beyond not
- * crashing: how the bytes are cut into reads must not change the answer.
+ * crashing: how the bytes are cut into reads must not change the answer, and every byte that was
+ * taken from the budget is given back.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/http_conn.h"
+#include "controller/http/conn.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
@@ -33,7 +34,10 @@ static const struct ek_http_route routes[] = {
     {.path = "/later", .methods = "GET POST", .max_body = 10, .handler = later},
 };
 
+static struct ek_http_budget budget;
+
 static const struct ek_http_conn_config config = {
+    .budget = &budget,
     .limits = {.max_head = 512,
                .max_body = 256,
                .head_timeout_ms = 1,
@@ -81,6 +85,8 @@ static void run(const unsigned char *data, size_t size, size_t piece, struct ek_
     ek_http_conn_free(conn);
     if (reply)
         ek_http_reply_text(reply, 200, "too late");
+    if (ek_http_budget_used(&budget) != 0)
+        abort();
 }
 
 /* Length of what precedes the first refusal. Its status may depend on the cuts: a head that is both

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "informers/client-internal.h"
-#include "informers/decode.h"
+#include "informers/cache/decode.h"
+#include "informers/client/client-internal.h"
 #include "test/fuzz/fuzz.h"
 
 #define DAY_MS ((int64_t)86400 * 1000)

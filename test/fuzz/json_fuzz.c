@@ -11,6 +11,7 @@
 #include "api/selector.h"
 #include "api/yaml.h"
 #include "test/fuzz/fuzz.h"
+#include "test/support/json_text.h"
 
 #define OUT_MAX ((size_t)256 * 1024 * 1024)
 
@@ -48,7 +49,7 @@ static void check_conditions(yyjson_val *root)
     yyjson_mut_doc_free(doc);
 }
 
-/* Two members of one name are fine in JSON and an error in YAML. */
+/* No object that has been read has two members of one name, which would be an error in YAML. */
 static void check_yaml(yyjson_val *root)
 {
     EK_AUTO(ek_buf) text;
@@ -57,10 +58,8 @@ static void check_yaml(yyjson_val *root)
 
     ek_buf_init(&text, OUT_MAX);
     require(ek_yaml_write(&text, root, NULL) == 0);
-    if (ek_yaml_parse(text.data, text.len, OUT_MAX, &again, &err) == 0)
-        require(ek_json_equal(root, yyjson_doc_get_root(again)));
-    else
-        require(strstr(err.message, "occurs twice") != NULL);
+    require(ek_yaml_parse(text.data, text.len, OUT_MAX, &again, &err) == 0);
+    require(ek_json_equal(root, yyjson_doc_get_root(again)));
     yyjson_doc_free(again);
 }
 
@@ -94,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(rc == err.code && (rc == 0) == (obj != NULL));
     if (rc)
         return 0;
-    char *json = ek_obj_to_json(obj, &len);
+    char *json = test_json_text(obj, &len);
     require(json && ek_obj_parse(json, len, &again, NULL) == 0);
     require(!strcmp(ek_obj_key(obj), ek_obj_key(again)));
     struct ek_obj *item = ek_obj_from_item(ek_obj_root(obj), "v1", "Kind");

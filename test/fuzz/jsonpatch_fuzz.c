@@ -19,13 +19,13 @@ static void check_difference(yyjson_val *from, yyjson_mut_val *to, yyjson_mut_do
 
     if (!unsafe_yyjson_is_ctn(from) || !unsafe_yyjson_is_ctn(to))
         return;
-    fuzz_require(ek_jsondiff(from, to, doc, &patch, NULL) == 0);
+    fuzz_require(ek_jsondiff(from, to, doc, NULL, &patch, NULL) == 0);
     yyjson_doc *read = yyjson_mut_val_imut_copy(patch, NULL);
     if (yyjson_mut_arr_size(patch) <= EK_JSONPATCH_OPS_MAX) {
         fuzz_require(ek_jsonpatch_parse(yyjson_doc_get_root(read), doc, &ops, &n, NULL) == 0);
-        fuzz_require(ek_jsonpatch_apply(doc, &tree, ops, n, 0, NULL, NULL) == 0);
+        fuzz_require(ek_jsonpatch_apply(doc, &tree, ops, n, 0, NULL, NULL, NULL) == 0);
         yyjson_doc *got = yyjson_mut_val_imut_copy(tree, NULL);
-        fuzz_require(ek_jsondiff_equal(yyjson_doc_get_root(got), to));
+        fuzz_require(ek_jsondiff_equal(yyjson_doc_get_root(got), to, NULL));
         yyjson_doc_free(got);
     }
     ek_free(ops);
@@ -44,7 +44,7 @@ static void check_patch(yyjson_val *from, yyjson_val *patch, unsigned flags, yyj
         return;
     }
     char *before = yyjson_mut_val_write(tree, 0, NULL);
-    int rc = ek_jsonpatch_apply(doc, &tree, ops, n, flags, NULL, &err);
+    int rc = ek_jsonpatch_apply(doc, &tree, ops, n, flags, NULL, NULL, &err);
     char *after = yyjson_mut_val_write(tree, 0, NULL);
     fuzz_require(rc == 0 || (rc == err.code && !strcmp(before, after)));
     if (rc == 0)

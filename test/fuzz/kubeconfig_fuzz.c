@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/time.h"
-#include "informers/client-internal.h"
-#include "informers/exec_credential.h"
-#include "informers/kubeconfig.h"
+#include "api/base/time.h"
+#include "informers/client/client-internal.h"
+#include "informers/client/exec_credential.h"
+#include "informers/client/kubeconfig.h"
 #include "test/fuzz/fuzz.h"
 
 #define NAME "/k/config"

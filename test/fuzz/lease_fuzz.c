@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "controller/election_lease.h"
+#include "controller/election/lease.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_rewrite(const struct ek_obj *lease, const struct ek_election_record *record)

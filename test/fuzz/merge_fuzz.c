@@ -82,16 +82,17 @@ static void check_merge(const struct ek_schema *schema, uint32_t type, yyjson_va
     yyjson_mut_val *live = copy_of(doc, yyjson_obj_get(input, "live"));
     yyjson_mut_val *paths = copy_of(doc, yyjson_obj_get(input, "removals"));
     struct ek_merge_patch patch = {copy_of(doc, yyjson_obj_get(input, "patch")), removals,
-                                   read_removals(paths, removals, steps)};
+                                   read_removals(paths, removals, steps), NULL};
     unsigned flags = yyjson_get_bool(yyjson_obj_get(input, "atomic")) ? EK_MERGE_ATOMIC : 0;
 
-    if (live && !ek_merge_validate(schema, type, live, EK_MERGE_DUPLICATES, NULL, &err)) {
+    if (live && !ek_merge_validate(schema, type, live, EK_MERGE_DUPLICATES, NULL, NULL, &err)) {
         char *before = yyjson_mut_val_write(live, 0, NULL);
         int rc = ek_merge_apply(schema, type, doc, live, &patch, flags, NULL, &err);
         char *after = yyjson_mut_val_write(live, 0, NULL);
         fuzz_require(rc == err.code && (rc == 0 || !strcmp(before, after)));
         if (rc == 0) {
-            fuzz_require(!ek_merge_validate(schema, type, live, EK_MERGE_DUPLICATES, NULL, &err));
+            fuzz_require(
+                !ek_merge_validate(schema, type, live, EK_MERGE_DUPLICATES, NULL, NULL, &err));
             fuzz_require(!ek_merge_apply(schema, type, doc, live, &patch, flags, NULL, &err));
             char *again = yyjson_mut_val_write(live, 0, NULL);
             fuzz_require(!strcmp(after, again));

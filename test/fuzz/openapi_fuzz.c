@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schemas: an OpenAPI document or a CustomResourceDefinition becomes a schema or an error; what
- * became one can be read from its image, be asked for every field, and hold the document itself
+ * became one can be read from its image, be searched for every field, and hold the document itself
  * against every type. The same octets are taken for an image, too.
  */
 #include <string.h>
@@ -47,7 +47,7 @@ static void use(const struct ek_schema *schema, yyjson_val *value)
         yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
         yyjson_mut_val *copy = yyjson_val_mut_copy(doc, value);
         if (copy)
-            ek_merge_validate(schema, type, copy, 0, NULL, &err);
+            ek_merge_validate(schema, type, copy, 0, NULL, NULL, &err);
         yyjson_mut_doc_free(doc);
     }
 }

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "api/time.h"
-#include "informers/probe_session.h"
+#include "api/base/time.h"
+#include "informers/probe/session.h"
 #include "test/fuzz/fuzz.h"
 
 #define QUESTIONS_MAX 1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metric pages: the first byte chooses how the page is cut; whatever the cut, the samples must be
- * the same, and each must be one that was asked for.
+ * the same, and each must be a requested one.
  */
 #include <string.h>
 

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/base/stack.h"
 #include "test/fuzz/fuzz.h"
 
 #define FILE_MAX ((size_t)16 * 1024 * 1024)
@@ -45,16 +46,17 @@ static int replay_file(const char *path)
     return got == size ? 0 : complain(path, "cut short");
 }
 
-int main(int argc, char **argv)
+/* argument: of argv. On the stack of the program's threads, which deep inputs take. */
+static int replay(void *argument)
 {
-    const char *folder = argc == 2 ? argv[1] : "";
+    const char *folder = argument;
     DIR *dir = opendir(folder);
     struct dirent *entry;
     size_t n = 0;
     int status = 0;
 
     if (!dir) {
-        fprintf(stderr, "usage: %s CORPUS: cannot read \"%s\": %s\n", argv[0], folder,
+        fprintf(stderr, "usage: <parser>_fuzz CORPUS: cannot read \"%s\": %s\n", folder,
                 strerror(errno));
         return 1;
     }
@@ -70,5 +72,15 @@ int main(int argc, char **argv)
     if (n == 0)
         status = complain(folder, "no files in the corpus") ? 1 : 0;
     printf("replayed %zu files\n", n);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static char none[] = "";
+    int status = 1;
+
+    if (ek_stack_run(replay, argc == 2 ? argv[1] : none, &status))
+        complain("stack", strerror(ENOMEM));
     return status;
 }

@@ -52,6 +52,8 @@ static void add_probe(struct world *w, yyjson_val *value)
     probe->ready = !error;
     snprintf(probe->not_ready, sizeof probe->not_ready, "%s", error ? error : "");
     set_answer(&probe->reach, !error);
+    probe->proven = !error;
+    probe->no_token = error && !strcmp(error, "token");
     set_answer(&probe->version_answer, version != NULL);
     set_answer(&probe->ready_answer, !error);
     set_answer(&probe->metrics_answer, false);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/err.h"
-#include "api/mem.h"
-#include "api/time.h"
+#include "api/base/err.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_time(const char *text)

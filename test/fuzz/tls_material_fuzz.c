@@ -7,9 +7,9 @@
 #include <openssl/x509.h>
 #include <string.h>
 
-#include "api/mem.h"
-#include "api/time.h"
-#include "informers/tls_material.h"
+#include "api/base/mem.h"
+#include "api/base/time.h"
+#include "informers/client/tls_material.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_error(int rc, const struct ek_err *err)

@@ -10,7 +10,7 @@
 
 #include <uv.h>
 
-#include "informers/client.h"
+#include "informers/client/client.h"
 
 struct apitest_exchange {
     const char *request;      /* "PUT /path?query" */
@@ -36,7 +36,7 @@ struct apitest {
 /* Starts the server and makes the client. */
 void apitest_init(struct apitest *test, const struct apitest_exchange *script, size_t n);
 
-/* Runs the loop until *flag is not 0; fails the test after ten seconds. */
+/* Runs the loop until *flag is not 0; fails the test after ten minutes, which ends a hang. */
 void apitest_run_until(struct apitest *test, unsigned *flag);
 
 /* Closes everything and fails the test unless the whole script was played, without a problem. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 
 #define PLENTY ((size_t)64 * 1024 * 1024)
 
@@ -84,4 +84,32 @@ void ek_celtest_starve(enum ek_cel_env_set set, const char *expr)
     ck_assert_msg(enough, "%s", expr);
     ek_cel_program_unref(program);
     ek_cel_env_unref(env);
+}
+
+static void expect(enum ek_cel_env_set set, const struct ek_celtest_row *row, const char *json,
+                   size_t len)
+{
+    EK_AUTOFREE char *got = ek_celtest(set, row->expr, json);
+
+    ck_assert_msg(strncmp(got, row->want, len) == 0, "%s: %s: %s, not %s", row->name, row->expr,
+                  got, row->want);
+}
+
+void ek_celtest_is(enum ek_cel_env_set set, const struct ek_celtest_row *row, const char *json)
+{
+    expect(set, row, json, strlen(row->want) + 1);
+}
+
+void ek_celtest_begins(enum ek_cel_env_set set, const struct ek_celtest_row *row, const char *json)
+{
+    expect(set, row, json, strlen(row->want));
+}
+
+struct ek_cel_program *ek_celtest_compile(struct ek_cel_env *env, const char *expr)
+{
+    EK_AUTO(ek_cel_issues) issues = {0};
+    struct ek_cel_program *program = ek_cel_compile(env, expr, strlen(expr), NULL, &issues);
+
+    ck_assert_msg(program != NULL, "%s: %s", expr, issues.len ? issues.list[0].message : "");
+    return program;
 }

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "api/err.h"
-#include "informers/client.h"
-#include "informers/kubeconfig.h"
+#include "api/base/err.h"
+#include "informers/client/client.h"
+#include "informers/client/kubeconfig.h"
 
 struct clientbench {
     uv_loop_t loop;

@@ -8,7 +8,7 @@
 #ifndef TEST_SUPPORT_FSM_SCRIPT_H
 #define TEST_SUPPORT_FSM_SCRIPT_H
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 /* Takes one input line (may be changed) and appends to out what the machine answers, one line per
  * action, each ended by a newline and without the mark. Returns 0, or -1 for a line that makes no

@@ -43,6 +43,12 @@ const struct ek_gates *test_gates_new(const char *spec)
 
 void test_gates_open(struct test_gates_write *w, const struct test_gates_case *c)
 {
+    test_gates_open_keyed(w, c, NULL);
+}
+
+void test_gates_open_keyed(struct test_gates_write *w, const struct test_gates_case *c,
+                           const char *keyed)
+{
     struct ek_err err = {0};
 
     *w = (struct test_gates_write){.gates = test_gates_new(c->spec)};
@@ -52,6 +58,12 @@ void test_gates_open(struct test_gates_write *w, const struct test_gates_case *c
         must(ek_field_path_parse(c->replicas, w->arena, &w->replicas, &err) == 0, err.message,
              c->replicas);
         w->shape.replicas = &w->replicas;
+    }
+    if (keyed) {
+        static const char *const keys[] = {"name"};
+        w->keyed = (struct ek_gates_keyed_list){keyed, keys, 1};
+        w->shape.lists = &w->keyed;
+        w->shape.n_lists = 1;
     }
     w->old = c->old ? test_gates_yaml(c->old) : NULL;
     w->new = test_gates_yaml(c->new);
@@ -85,7 +97,7 @@ static yyjson_doc *carry_out(yyjson_mut_doc *doc, yyjson_val *object, yyjson_mut
         return yyjson_mut_val_imut_copy(tree, NULL);
     yyjson_doc *read = yyjson_mut_val_imut_copy(patch, NULL);
     if (ek_jsonpatch_parse(yyjson_doc_get_root(read), doc, &ops, &n, NULL) == 0 &&
-        ek_jsonpatch_apply(doc, &tree, ops, n, 0, NULL, NULL) == 0)
+        ek_jsonpatch_apply(doc, &tree, ops, n, 0, NULL, NULL, NULL) == 0)
         stored = yyjson_mut_val_imut_copy(tree, NULL);
     ek_free(ops);
     yyjson_doc_free(read);
@@ -95,7 +107,8 @@ static yyjson_doc *carry_out(yyjson_mut_doc *doc, yyjson_val *object, yyjson_mut
 int test_gates_decide(struct test_gates_write *w, struct ek_err *err)
 {
     w->doc = yyjson_mut_doc_new(NULL);
-    int rc = ek_gates_decide(w->gates, &w->shape, &w->request, w->arena, w->doc, &w->outcome, err);
+    int rc =
+        ek_gates_decide(w->gates, &w->shape, &w->request, w->arena, NULL, w->doc, &w->outcome, err);
     if (rc == 0 && w->outcome.allowed && w->request.object)
         w->stored = carry_out(w->doc, w->request.object, w->outcome.patch);
     return rc;
@@ -132,11 +145,11 @@ const char *test_gates_broken_law(const struct test_gates_write *w)
         return "too many warnings";
     again.object = yyjson_doc_get_root(w->stored);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    if (ek_gates_decide(w->gates, &w->shape, &again, w->arena, doc, &outcome, NULL))
+    if (ek_gates_decide(w->gates, &w->shape, &again, w->arena, NULL, doc, &outcome, NULL))
         broken = "the decision fails the second time";
     else if (!outcome.allowed || outcome.patch || suppresses(&outcome))
         broken = "the decision changes its own result";
-    else if (ek_gates_verify(w->gates, &w->shape, &again, w->arena, &outcome, NULL))
+    else if (ek_gates_verify(w->gates, &w->shape, &again, w->arena, NULL, &outcome, NULL))
         broken = "the backstop fails";
     else if (!outcome.allowed)
         broken = "the backstop denies the result";

@@ -24,6 +24,7 @@ struct test_gates_write {
     const struct ek_gates *gates;
     struct ek_gates_shape shape;
     struct ek_field_path replicas;
+    struct ek_gates_keyed_list keyed;
     yyjson_doc *old, *new;
     struct ek_admission_request request;
     struct ek_arena *arena;
@@ -40,6 +41,10 @@ yyjson_doc *test_gates_yaml(const char *text);
 
 /* Reads c and decides it. Released by test_gates_close. */
 void test_gates_open(struct test_gates_write *w, const struct test_gates_case *c);
+
+/* The same where "name" tells the items of a list apart, whose path is keyed: ".spec.items[*]". */
+void test_gates_open_keyed(struct test_gates_write *w, const struct test_gates_case *c,
+                           const char *keyed);
 void test_gates_close(struct test_gates_write *w);
 
 /*

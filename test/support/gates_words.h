@@ -6,8 +6,10 @@
 #define TEST_SUPPORT_GATES_WORDS_H
 
 /* Definitions. */
-#define GATES(list)     "{featureGates: [" list "]}"
-#define REJECT(list)    "{onDisabled: Reject, featureGates: [" list "]}"
+#define GATES(list)  "{featureGates: [" list "]}"
+#define REJECT(list) "{onDisabled: Reject, featureGates: [" list "]}"
+#define REMOVABLE(name, path)                                                                      \
+    "{name: " name ", preRelease: alpha, allowRemoval: true, fieldPaths: [" path "]}"
 #define OFF(name, path) "{name: " name ", preRelease: alpha, fieldPaths: [" path "]}"
 #define ON(name, path)  "{name: " name ", preRelease: beta, fieldPaths: [" path "]}"
 #define OLD(name, path)                                                                            \

@@ -204,16 +204,26 @@ struct ek_http_server_stats http_fixture_stats(struct http_fixture *fixture)
     return fixture->stats;
 }
 
-int http_connect(const struct http_fixture *fixture)
+int http_try_connect(const struct http_fixture *fixture)
 {
     const char *address = fixture->address;
     struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval limit = {.tv_sec = 10};
+    struct timeval limit = {.tv_sec = 600};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     addr.sin_port = htons((uint16_t)strtol(strrchr(address, ':') + 1, NULL, 10));
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    ck_assert_msg(connect(fd, (struct sockaddr *)&addr, sizeof addr) == 0, "connect %s", address);
+    if (connect(fd, (struct sockaddr *)&addr, sizeof addr) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int http_connect(const struct http_fixture *fixture)
+{
+    int fd = http_try_connect(fixture);
+
+    ck_assert_msg(fd >= 0, "connect %s", fixture->address);
     return fd;
 }
 
@@ -309,4 +319,14 @@ void http_tls_close(SSL *ssl)
 {
     SSL_shutdown(ssl);
     SSL_free(ssl);
+}
+
+struct ek_tls_identity *http_fixture_identity(void)
+{
+    struct ek_tls_identity *identity = ek_tls_identity_new();
+    struct ek_err err;
+
+    ck_assert_msg(ek_tls_identity_self_signed(identity, 1763636289000, &err) == 0, "%s",
+                  err.message);
+    return identity;
 }

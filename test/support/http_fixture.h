@@ -9,7 +9,8 @@
 #include <openssl/ssl.h>
 #include <uv.h>
 
-#include "controller/http_server.h"
+#include "controller/http/server.h"
+#include "controller/http/tls.h"
 
 struct http_fixture {
     uv_loop_t loop;
@@ -35,6 +36,10 @@ struct http_fixture {
  */
 void http_fixture_start(struct http_fixture *fixture, struct ek_http_server_config *config);
 
+/* A self-signed certificate for the server's config, issued at a fixed time; the caller frees it.
+ */
+struct ek_tls_identity *http_fixture_identity(void);
+
 /* Runs task on the loop's thread and waits for it. */
 void http_fixture_run(struct http_fixture *fixture, void (*task)(struct http_fixture *fixture));
 
@@ -48,8 +53,10 @@ struct ek_http_server_stats http_fixture_stats(struct http_fixture *fixture);
 /* Waits until at least one client has been accepted and the last has gone. */
 void http_fixture_wait_empty(struct http_fixture *fixture);
 
-/* Connects; reading gives up after 10 s. */
+/* Connects; reading gives up after ten minutes, which ends a hang. The other one returns -1 when
+ * nobody listens, where http_connect fails the test. */
 int http_connect(const struct http_fixture *fixture);
+int http_try_connect(const struct http_fixture *fixture);
 
 /* Sends text, then reads until the other side ends or limit bytes have come; owned, with its
  * length in *ret_len (may be NULL). */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/err.h"
+#include "api/base/err.h"
 #include "api/obj.h"
 
 size_t jsonlines_read(const char *path, void (*fn)(void *ctx, size_t line, yyjson_val *value),

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 #include "api/schema/schema.h"
 
@@ -329,7 +329,7 @@ yyjson_doc *test_mutation_request(const char *members, struct ek_admission_reque
     size_t i, n;
     yyjson_val *key, *value;
 
-    yyjson_obj_foreach(yyjson_doc_get_root(more), i, n, key, value)
+    ek_json_each_member(yyjson_doc_get_root(more), i, n, key, value)
     {
         yyjson_mut_obj_put(root, yyjson_val_mut_copy(doc, key), yyjson_val_mut_copy(doc, value));
     }

@@ -22,7 +22,7 @@ struct test_mutation_world {
     bool broken_namespace;    /* Namespaces cannot be read */
     bool pending_namespace;   /* the next question is answered "not known yet", once each */
     bool pending_params, pending_schema, pending_authorize;
-    unsigned asked; /* questions so far */
+    unsigned asked; /* lookups so far */
     const struct ek_policy *policies[TEST_MUTATION_MAX];
     const struct ek_binding *bindings[TEST_MUTATION_MAX];
     struct ek_bound bound[TEST_MUTATION_MAX];

@@ -4,7 +4,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/schema/schema.h"
 #include "api/yaml.h"
 #include "reconcilers/mutation/order.h"
@@ -158,7 +158,7 @@ static void add_more(yyjson_mut_doc *doc, yyjson_mut_val *spec, const char *more
     int len = snprintf(text, sizeof text, "{%s}", more ? more : "");
     yyjson_doc *members = ek_json_parse(text, (size_t)len, &err);
     ck_assert_msg(members != NULL, "%s: %s", text, err.message);
-    yyjson_obj_foreach(yyjson_doc_get_root(members), i, n, key, value)
+    ek_json_each_member(yyjson_doc_get_root(members), i, n, key, value)
         yyjson_mut_obj_put(spec, yyjson_val_mut_copy(doc, key), yyjson_val_mut_copy(doc, value));
     yyjson_doc_free(members);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/buf.h"
+
 #define WORDS_MAX 64
 #define ITEMS_MAX 128
 
@@ -59,7 +61,12 @@ static struct ek_versions versions(struct ek_test_facts *t, const char *s, enum 
     const char *bv = strtok_r(copy, "/", &save);
     const char *ev = strtok_r(NULL, "/", &save);
     const char *mcv = strtok_r(NULL, "/", &save);
-    struct ek_versions v = {.unknown_reason = "", .conflict = "", .source = source};
+    struct ek_versions v = {.unknown_reason = "",
+                            .conflict = "",
+                            .source = source,
+                            .emulation_source = source,
+                            .min_compat_source = source,
+                            .unread = ""};
     bool none = !bv || strcmp(bv, "?") == 0 || strcmp(bv, "-") == 0;
     v.binary_string = none ? "" : ek_arena_strdup(t->arena, bv);
     v.binary = ek_minor_parse(bv);
@@ -70,17 +77,27 @@ static struct ek_versions versions(struct ek_test_facts *t, const char *s, enum 
     return v;
 }
 
+static void good(struct ek_probe_answer *answer, int64_t at)
+{
+    answer->good_at_ms = answer->tried_at_ms = at;
+}
+
 static struct ek_probe *probe_of(struct ek_test_facts *t, const char *peer)
 {
     for (size_t i = 0; i < t->facts.n_peers; i++)
         if (strcmp(t->facts.peers[i].name, peer) == 0)
             return t->probes[i];
+    for (size_t i = 0; i < t->facts.n_instances; i++) {
+        struct ek_instance_fact *fact = &t->facts.instances[i];
+        if (strcmp(fact->name, peer) != 0)
+            continue;
+        if (!t->instance_probes[i])
+            t->instance_probes[i] = ek_probe_new();
+        good(&t->instance_probes[i]->reach, EK_TEST_NOW);
+        fact->probe = t->instance_probes[i];
+        return t->instance_probes[i];
+    }
     ck_abort_msg("no peer %s", peer);
-}
-
-static void good(struct ek_probe_answer *answer, int64_t at)
-{
-    answer->good_at_ms = answer->tried_at_ms = at;
 }
 
 static void add_peer(struct ek_test_facts *t, const struct line *l)
@@ -115,6 +132,8 @@ static void add_peer(struct ek_test_facts *t, const struct line *l)
     };
     struct ek_versions *v = &f->peers[f->n_peers - 1].versions;
     v->assumed_emulation = v->assumed_min_compat = flag(l, "assumed");
+    if (value(l, "assumed"))
+        v->assumed_min_compat = strcmp(value(l, "assumed"), "mcv") == 0;
 }
 
 static void add_instance(struct ek_test_facts *t, const struct line *l)
@@ -134,6 +153,7 @@ static void add_instance(struct ek_test_facts *t, const struct line *l)
             versions(t, l->words[3], source ? EK_SOURCE_POD_IMAGE : EK_SOURCE_LEASE_CANDIDATE),
     };
     fact->versions.assumed_emulation = fact->versions.assumed_min_compat = flag(l, "assumed");
+    fact->versions.unproven = flag(l, "unproven");
     if (value(l, "reason"))
         fact->versions.unknown_reason = value(l, "reason");
 }
@@ -181,25 +201,81 @@ static void add_gates(struct ek_test_facts *t, const struct line *l)
         char *eq = strchr(l->words[i], '=');
         *eq = '\0';
         probe->gates[probe->n_gates++] = (struct ek_feature_gate){
-            ek_xstrdup(l->words[i]), ek_xstrdup("BETA"), strcmp(eq + 1, "on") == 0};
+            ek_xstrdup(l->words[i]), ek_xstrdup(strcmp(eq + 1, "alpha") == 0 ? "ALPHA" : "BETA"),
+            strcmp(eq + 1, "off") != 0};
     }
     qsort(probe->gates, probe->n_gates, sizeof(*probe->gates), by_gate);
     good(&probe->metrics_answer, EK_TEST_NOW);
 }
 
-/* Adds one resource by way of the list that a server would give for its group version. */
-static void add_resource(struct ek_discovery *set, const char *gvr)
+/* What the flags of a peer's pod set. */
+static void add_flags(struct ek_test_facts *t, const struct line *l)
 {
-    char group[64], version[64], resource[64], json[512];
+    struct ek_pod_gate *gates = ek_arena_alloc(t->arena, l->n * sizeof(*gates));
+    size_t n = 0;
+    for (size_t i = 2; i < l->n; i++) {
+        char *eq = strchr(l->words[i], '=');
+        *eq = '\0';
+        gates[n++] = (struct ek_pod_gate){l->words[i], strcmp(eq + 1, "on") == 0};
+    }
+    for (size_t i = 0; i < t->facts.n_peers; i++)
+        if (strcmp(t->facts.peers[i].name, l->words[1]) == 0) {
+            t->facts.peers[i].flag_gates = gates;
+            t->facts.peers[i].n_flag_gates = n;
+            return;
+        }
+    for (size_t i = 0; i < t->facts.n_instances; i++)
+        if (strcmp(t->facts.instances[i].name, l->words[1]) == 0) {
+            t->facts.instances[i].flag_gates = gates;
+            t->facts.instances[i].n_flag_gates = n;
+            return;
+        }
+    ck_abort_msg("no peer or instance %s", l->words[1]);
+}
+
+/* The JSON of a list of names separated by commas. */
+static void put_names(struct ek_buf *out, char *names)
+{
+    char *save = NULL;
+    size_t n = 0;
+    ek_buf_puts(out, "[");
+    for (char *s = strtok_r(names, ",", &save); s; s = strtok_r(NULL, ",", &save))
+        ek_buf_printf(out, "%s\"%s\"", n++ ? "," : "", s);
+    ek_buf_puts(out, "]");
+}
+
+/* Adds one resource, or one subresource, as the aggregated form has it. */
+static void add_resource(struct ek_discovery *set, char *gvr)
+{
+    EK_AUTO(ek_buf) json;
     struct ek_err err = {0};
-    ck_assert_int_eq(sscanf(gvr, "%63[^/]/%63[^/]/%63s", group, version, resource), 3);
-    bool core = strcmp(group, "core") == 0;
-    snprintf(json, sizeof(json),
-             "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
-             "\"resources\":[{\"name\":\"%s\",\"kind\":\"X\",\"namespaced\":true,\"verbs\":[]}]}",
-             core ? "" : group, core ? "" : "/", version, resource);
-    yyjson_doc *doc = ek_json_parse(json, strlen(json), &err);
-    ck_assert_msg(ek_discovery_add_resource_list(set, yyjson_doc_get_root(doc), &err) == 0, "%s",
+    char *rest = gvr, *group = strsep(&rest, "/"), *version = strsep(&rest, "/");
+    char *resource = strsep(&rest, ":"), none[] = "", kind[] = "X", scope[] = "Namespaced";
+    char *parts[4] = {none, kind, scope, none}; /* verbs, kind, scope, short names */
+    char *sub = strchr(resource, '/'), *stale = strchr(version, '!');
+    for (size_t i = 0; i < 4 && rest; i++)
+        parts[i] = strsep(&rest, ":");
+    if (stale)
+        *stale = '\0';
+    if (sub)
+        *sub++ = '\0';
+    ek_buf_init(&json, 4096);
+    ek_buf_printf(&json,
+                  "{\"items\":[{\"metadata\":{\"name\":\"%s\"},\"versions\":[{\"version\":\"%s\","
+                  "\"freshness\":\"%s\",\"resources\":[{\"resource\":\"%s\",",
+                  strcmp(group, "core") ? group : "", version, stale ? "Stale" : "Current",
+                  resource);
+    if (sub)
+        ek_buf_printf(&json, "\"subresources\":[{\"subresource\":\"%s\",", sub);
+    ek_buf_printf(&json, "\"responseKind\":{\"kind\":\"%s\"},\"scope\":\"%s\",\"verbs\":", parts[1],
+                  parts[2]);
+    put_names(&json, parts[0]);
+    ek_buf_puts(&json, ",\"shortNames\":");
+    put_names(&json, parts[3]);
+    ek_buf_puts(&json, sub ? "}]}]}]}]}" : "}]}]}]}");
+    yyjson_doc *doc = ek_json_parse(ek_buf_str(&json), json.len, &err);
+    ck_assert_msg(doc != NULL, "%s: %s", err.message, ek_buf_str(&json));
+    ck_assert_msg(ek_discovery_add_aggregated(set, yyjson_doc_get_root(doc), NULL, &err) == 0, "%s",
                   err.message);
     yyjson_doc_free(doc);
 }
@@ -241,9 +317,9 @@ static void add_line(struct ek_test_facts *t, char *text)
         const char *word;
         size_t min;
         void (*fn)(struct ek_test_facts *t, const struct line *l);
-    } kinds[] = {{"peer", 3, add_peer}, {"inst", 4, add_instance}, {"group", 4, add_group},
-                 {"pair", 5, add_pair}, {"gates", 2, add_gates},   {"serves", 2, add_served},
-                 {"forget", 4, forget}, {"asked", 4, set_asked}};
+    } kinds[] = {{"peer", 3, add_peer},     {"inst", 4, add_instance}, {"group", 4, add_group},
+                 {"pair", 5, add_pair},     {"gates", 2, add_gates},   {"flags", 3, add_flags},
+                 {"serves", 2, add_served}, {"forget", 4, forget},     {"asked", 4, set_asked}};
     struct line l = {{NULL}, 0};
     char *rest = strchr(text, ' '), *save = NULL;
     if (strncmp(text, "problem ", 8) == 0) {
@@ -287,5 +363,7 @@ void ek_test_facts_done(struct ek_test_facts *t)
 {
     for (size_t i = 0; i < EK_ARRAY_SIZE(t->probes); i++)
         ek_probe_unref(t->probes[i]);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(t->instance_probes); i++)
+        ek_probe_unref(t->instance_probes[i]);
     ek_arena_free(t->arena);
 }

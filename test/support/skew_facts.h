@@ -3,13 +3,15 @@
  * Skew facts from a short text, for tests of what is made of facts. One fact per line:
  *
  *   peer NAME BV/EV/MCV [down=REASON] [dead] [stale] [lease=ID] [address=A] [tied=HOW]
- *        [assumed] [notready=CHECKS] [age=SECONDS] [certificate=SECONDS]
+ *        [assumed|assumed=mcv] [notready=CHECKS] [age=SECONDS] [certificate=SECONDS]
  *   inst COMPONENT NAME BV/EV [stale=REASON] [leader] [source=image] [reason=WHY] [age=SECONDS]
- *        [assumed]
+ *        [assumed] [unproven]
  *   group COMPONENT VERSION COUNT [NAME,NAME,NAME]     (VERSION "-" for none)
  *   pair KUBELET KUBE-PROXY COUNT NAME
- *   gates PEER GATE=on|off...
- *   serves PEER GROUP/VERSION/RESOURCE...              ("core" for the group "")
+ *   gates PEER|INSTANCE GATE=on|off|alpha...           (alpha: on, of the stage ALPHA)
+ *   flags PEER|INSTANCE GATE=on|off...                 (what its pod's flags set, in name order)
+ *   serves PEER GROUP/VERSION[!]/RESOURCE[:VERB,...[:KIND:SCOPE:SHORT-NAME,...]]...
+ *                                                      ("core" for the group ""; "!": Stale)
  *   forget PEER gates|discovery|reach SECONDS          the last answer is that much older than the
  *                                                      last attempt
  *   asked PEER gates|discovery|reach SECONDS           the last attempt was that long ago, and good
@@ -29,7 +31,8 @@
 struct ek_test_facts {
     struct ek_skew_facts facts;
     struct ek_arena *arena;
-    struct ek_probe *probes[128]; /* per peer */
+    struct ek_probe *probes[128];          /* per peer */
+    struct ek_probe *instance_probes[128]; /* per instance; NULL: not probed */
 };
 
 void ek_test_facts_init(struct ek_test_facts *t, const char *script);

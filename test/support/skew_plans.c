@@ -2,10 +2,13 @@
 #include "test/support/skew_plans.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/time.h"
 #include "api/cond.h"
+#include "reconcilers/peers/view_build.h"
 #include "reconcilers/skew/plan.h"
 
 void ek_test_plans_init(struct ek_test_plans *p)
@@ -53,7 +56,8 @@ void ek_test_plans_step(struct ek_test_plans *p, const char *facts, const char *
     struct ek_skew_view view = {.now_ms = p->now_ms,
                                 .control_plane = before,
                                 .nodes = {.available = true, .why = ""},
-                                .probing_done = !p->probing};
+                                .probing_done = !p->probing,
+                                .documents = p->documents};
     ek_skew_plan_done(&p->plan);
     if (p->steps++ > 0)
         ek_test_facts_done(&p->facts);
@@ -67,6 +71,39 @@ void ek_test_plans_step(struct ek_test_plans *p, const char *facts, const char *
     ek_obj_unref(before);
     ek_obj_unref(p->object);
     p->object = after;
+}
+
+struct ek_view *ek_test_documents(const char *words)
+{
+    static const char json[] = "{\"items\":[{\"metadata\":{\"name\":\"g\"},\"versions\":[{"
+                               "\"version\":\"v1\",\"resources\":[]}]}]}";
+    yyjson_doc *doc = ek_json_parse(json, strlen(json), NULL);
+    struct ek_api_groups *groups =
+        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, NULL);
+    struct ek_view_input_peer peers[8] = {0};
+    struct ek_view_input input = {.peers = peers};
+    char text[128];
+
+    snprintf(text, sizeof text, "%s", words);
+    for (char *rest = text, *word; (word = strsep(&rest, " ")) != NULL;) {
+        char mark = *word ? word[4] : '\0';
+        if (!*word)
+            continue;
+        word[4] = '\0';
+        peers[input.n++] =
+            (struct ek_view_input_peer){.peer = {.name = word,
+                                                 .server_id = "",
+                                                 .address = "10.0.0.1:6443",
+                                                 .routable = mark == '\0',
+                                                 .down = mark == '!',
+                                                 .fetched_ms = EK_TIME_UNSET},
+                                        .core = mark == '\0' || mark == '-' ? groups : NULL,
+                                        .groups = mark == '\0' || mark == '-' ? groups : NULL};
+    }
+    struct ek_view *view = ek_view_build(&input);
+    ek_api_groups_unref(groups);
+    yyjson_doc_free(doc);
+    return view;
 }
 
 yyjson_val *ek_test_plans_status(const struct ek_test_plans *p)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 
 static void must(int ok, const char *what)
 {

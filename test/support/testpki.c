@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
 
 static void must(int ok)
 {

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 
 #define REQUEST_MAX ((size_t)32 << 20)
 
@@ -39,7 +39,7 @@ struct testserver {
     unsigned short port;
     pthread_t thread;
     atomic_bool stopping;
-    atomic_uint requests, connections;
+    atomic_uint requests, connections, n_handshakes;
     struct testserver_conn *conns; /* touched by the accepting thread only, until it ended */
 };
 
@@ -188,6 +188,7 @@ static bool handshake(struct testserver_conn *conn)
     if (SSL_accept(conn->ssl) != 1)
         return false;
     X509 *cert = SSL_get0_peer_certificate(conn->ssl);
+    atomic_fetch_add(&conn->server->n_handshakes, 1);
     if (cert)
         X509_NAME_get_text_by_NID(X509_get_subject_name(cert), NID_commonName, conn->client_name,
                                   sizeof conn->client_name);
@@ -267,23 +268,46 @@ static SSL_CTX *make_ssl_ctx(const struct testserver_options *options)
     return ctx;
 }
 
+/* Binds a socket of the address's family; returns it, and the port that it got. */
+static int bind_address(const char *address, unsigned short port, unsigned short *ret_port)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    bool is_v6 = inet_pton(AF_INET6, address, &v6.sin6_addr) == 1;
+    struct sockaddr *addr = is_v6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4;
+    socklen_t len = is_v6 ? sizeof v6 : sizeof v4;
+    int one = 1;
+
+    must(is_v6 || inet_pton(AF_INET, address, &v4.sin_addr) == 1, "inet_pton");
+    int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    must(bind(fd, addr, len) == 0, "bind");
+    must(listen(fd, 512) == 0, "listen");
+    getsockname(fd, addr, &len);
+    *ret_port = ntohs(is_v6 ? v6.sin6_port : v4.sin_port);
+    return fd;
+}
+
+bool testserver_has_ipv6(void)
+{
+    struct sockaddr_in6 addr = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (struct sockaddr *)&addr, sizeof addr) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
 struct testserver *testserver_start(const struct testserver_options *options)
 {
     struct testserver *server = calloc(1, sizeof *server);
-    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(options->port)};
-    socklen_t addr_len = sizeof addr;
-    int one = 1;
 
     signal(SIGPIPE, SIG_IGN);
     server->options = *options;
     server->ssl_ctx = options->cert ? make_ssl_ctx(options) : NULL;
-    server->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    inet_pton(AF_INET, options->address ? options->address : "127.0.0.1", &addr.sin_addr);
-    setsockopt(server->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    must(bind(server->fd, (struct sockaddr *)&addr, sizeof addr) == 0, "bind");
-    must(listen(server->fd, 512) == 0, "listen");
-    getsockname(server->fd, (struct sockaddr *)&addr, &addr_len);
-    server->port = ntohs(addr.sin_port);
+    server->fd = bind_address(options->address ? options->address : "127.0.0.1", options->port,
+                              &server->port);
     must(pthread_create(&server->thread, NULL, accept_all, server) == 0, "pthread_create");
     return server;
 }
@@ -313,6 +337,11 @@ unsigned short testserver_port(const struct testserver *server)
 unsigned testserver_requests(const struct testserver *server)
 {
     return atomic_load(&server->requests);
+}
+
+unsigned testserver_handshakes(const struct testserver *server)
+{
+    return atomic_load(&server->n_handshakes);
 }
 
 unsigned testserver_connections(const struct testserver *server)

@@ -35,16 +35,19 @@ typedef void (*testserver_fn)(void *ctx, const struct testserver_request *reques
 struct testserver_options {
     testserver_fn handler;
     void *ctx;
-    const char *address;   /* to listen at; NULL means 127.0.0.1 */
+    const char *address;   /* IPv4 or IPv6, to listen at; NULL means 127.0.0.1 */
     unsigned short port;   /* 0: any */
     const char *cert;      /* PEM; NULL means no TLS */
     const char *key;       /* PEM */
-    const char *client_ca; /* PEM: client certificates are asked for and verified; NULL: not */
+    const char *client_ca; /* PEM: client certificates are requested and verified; NULL: not */
     bool require_client;   /* and a connection without one is refused */
 };
 
 /* Starts a server; aborts when that fails. */
 struct testserver *testserver_start(const struct testserver_options *options);
+
+/* True where the machine has the IPv6 loopback address. */
+bool testserver_has_ipv6(void);
 
 /* Breaks all connections, waits for their handlers and releases the server. */
 void testserver_stop(struct testserver *server);
@@ -52,6 +55,8 @@ void testserver_stop(struct testserver *server);
 unsigned short testserver_port(const struct testserver *server);
 unsigned testserver_requests(const struct testserver *server);
 unsigned testserver_connections(const struct testserver *server);
+/* TLS handshakes that went through: only then has a client shown its certificate. */
+unsigned testserver_handshakes(const struct testserver *server);
 
 /* Copies the value of a request's header (first one of that name) into buf; "" when absent. */
 const char *testserver_header(const struct testserver_request *request, const char *name, char *buf,

@@ -26,6 +26,7 @@ struct ek_view_fixture {
     char *why[FIXTURE_LISTS]; /* owned; "" when available */
     struct ek_probe_at *probes;
     size_t n_probes;
+    char configured[64];
     bool reversed;
 };
 

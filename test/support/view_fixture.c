@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/buf.h"
-#include "api/time.h"
-#include "informers/recording.h"
+#include "api/base/buf.h"
+#include "api/base/time.h"
+#include "informers/cache/recording.h"
 #include "test/support/view_fixture-internal.h"
 
 #define RECORDED_NOW "2026-11-20T10:58:10Z"

@@ -9,16 +9,21 @@
  *   lease HOST [claim=IP:PORT] [age=5] [form=1.26] [label=HOST|none] [name=NAME] [ns=NS]
  *         [holder=none] [renew=TEXT]
  *   slice IP.. [port=6443] [ready=false|nil] [node=NODE] [type=IPv6] [ns=NS] [service=NAME]
- *   node NAME [ip=IP,..] [hostname=HOST] [kubelet=VERSION]
- *   pod COMPONENT NODE [ip=IP] [image=IMAGE] [args=A,..] [static=false|owner] [hostnet=false]
- *         [phase=PHASE] [name=NAME] [label=component|k8s-app|none]
+ *         [name=NAME]
+ *   node NAME [ip=IP,..] [hostname=HOST] [kubelet=VERSION] [role=control-plane]
+ *   pod COMPONENT NODE [ip=IP] [ips=IP,..] [image=IMAGE] [args=A,..]
+ *         [static=false|owner] [hostnet=false]
+ *         [phase=PHASE] [name=NAME] [label=component|k8s-app|none] [cmd=WORD|WORD~TEXT|..]
+ *         [more=WORD|..] [deleted=true] [state=running|waiting|terminated] [hash=HASH]
+ *         [container=NAME]       (cmd and args are the container's command, more its args)
  *   candidate HOST of=COMPONENT [uuid=U] [bv=1.36.2] [ev=1.36.0] [created=600] [renewed=60]
  *         [pinged=SECONDS]
  *   election COMPONENT holder=IDENTITY [age=2] [duration=15]
  *   probe ADDRESS [version=v1.36.2] [ev=1.36] [mcv=1.35] [openapi=1.36] [info=1.36.2]
- *         [info_ev=1.36] [info_mcv=1.35] [cert=NAME,..] [error=refused|timeout|tls|forbidden]
- *         [failed=version|metrics|openapi,..] [age=1]
+ *         [info_ev=1.36] [info_mcv=1.35] [cert=NAME,..] [error=refused|timeout|tls|forbidden|token]
+ *         [failed=version|metrics|openapi,..] [age=1] [proven=true]
  *   controlplane [mode=Static] [endpoints=IP:PORT,..]
+ *   configured ADDRESS
  *   deny leases|candidates|endpoint_slices|nodes|pods|controlplane WHY..
  *
  * Whatever cannot be made fails the running test. A fixture owns all that its view shows.

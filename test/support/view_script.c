@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/buf.h"
-#include "api/time.h"
+#include "api/base/buf.h"
+#include "api/base/time.h"
 #include "reconcilers/peers/server_id.h"
 #include "test/support/view_fixture-internal.h"
 
@@ -59,19 +59,37 @@ static void add(const struct line *line, struct ek_buf *json)
     ek_buf_reset(json);
 }
 
-/* Writes a comma list as JSON: ["a","b"], each between before and after. */
-static void put_list(struct ek_buf *out, const char *list, const char *before, const char *after)
+/* Writes a list as JSON: ["a","b"], each between before and after; separator divides the items. */
+static void put_split(struct ek_buf *out, const char *list, const char *separator,
+                      const char *before, const char *after)
 {
     EK_AUTOFREE char *copy = ek_xstrdup(list);
     const char *gap = "";
     char *save = NULL;
 
     ek_buf_puts(out, "[");
-    for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+    for (char *item = strtok_r(copy, separator, &save); item;
+         item = strtok_r(NULL, separator, &save)) {
         ek_buf_printf(out, "%s%s\"%s\"%s", gap, before, item, after);
         gap = ",";
     }
     ek_buf_puts(out, "]");
+}
+
+static void put_list(struct ek_buf *out, const char *list, const char *before, const char *after)
+{
+    put_split(out, list, ",", before, after);
+}
+
+/* Words of a command line: "|" divides them, "~" is a blank. */
+static void put_words(struct ek_buf *out, const char *words)
+{
+    EK_AUTOFREE char *copy = ek_xstrdup(words);
+
+    for (char *c = copy; *c; c++)
+        if (*c == '~')
+            *c = ' ';
+    put_split(out, copy, "|", "", "");
 }
 
 static void do_lease(const struct line *line, struct ek_buf *out)
@@ -103,13 +121,11 @@ static void do_lease(const struct line *line, struct ek_buf *out)
 
 static void do_slice(const struct line *line, struct ek_buf *out)
 {
-    size_t n = line->fx->lists[FIXTURE_SLICES].n;
-
     ek_buf_printf(out,
-                  "{'kind':'EndpointSlice','metadata':{'name':'kubernetes%zu','namespace':'%s',"
+                  "{'kind':'EndpointSlice','metadata':{'name':'%s','namespace':'%s',"
                   "'labels':{'kubernetes.io/service-name':'%s'}},'addressType':'%s','endpoints':[",
-                  n, opt(line, "ns", "default"), opt(line, "service", "kubernetes"),
-                  opt(line, "type", "IPv4"));
+                  opt(line, "name", "kubernetes"), opt(line, "ns", "default"),
+                  opt(line, "service", "kubernetes"), opt(line, "type", "IPv4"));
     for (size_t i = 0; arg(line, i); i++) {
         ek_buf_printf(out, "%s{'addresses':['%s'],'conditions':{", i ? "," : "", arg(line, i));
         if (!has(line, "ready", "nil"))
@@ -126,9 +142,12 @@ static void do_slice(const struct line *line, struct ek_buf *out)
 static void do_node(const struct line *line, struct ek_buf *out)
 {
     ek_buf_printf(out,
-                  "{'kind':'Node','metadata':{'name':'%s','labels':{'kubernetes.io/hostname':"
-                  "'%s'}},'status':{'nodeInfo':{'kubeletVersion':'%s'},'addresses':",
-                  arg(line, 0), opt(line, "hostname", arg(line, 0)), opt(line, "kubelet", ""));
+                  "{'kind':'Node','metadata':{'name':'%s','labels':{'kubernetes.io/hostname':'%s'",
+                  arg(line, 0), opt(line, "hostname", arg(line, 0)));
+    if (opt(line, "role", NULL))
+        ek_buf_printf(out, ",'node-role.kubernetes.io/%s':''", opt(line, "role", ""));
+    ek_buf_printf(out, "}},'status':{'nodeInfo':{'kubeletVersion':'%s'},'addresses':",
+                  opt(line, "kubelet", ""));
     put_list(out, opt(line, "ip", ""), "{\"type\":\"InternalIP\",\"address\":", "}");
     ek_buf_puts(out, "}}");
     add(line, out);
@@ -152,15 +171,35 @@ static void do_pod(const struct line *line, struct ek_buf *out)
     if (has(line, "static", "owner"))
         ek_buf_puts(out, ",'ownerReferences':[{'kind':'Node','name':'n'}]");
     else if (!has(line, "static", "false"))
-        ek_buf_puts(out, ",'annotations':{'kubernetes.io/config.mirror':'x'}");
+        ek_buf_printf(out,
+                      ",'annotations':{'kubernetes.io/config.mirror':'x',"
+                      "'kubernetes.io/config.hash':'%s'}",
+                      opt(line, "hash", "x"));
+    if (has(line, "deleted", "true"))
+        ek_buf_puts(out, ",'deletionTimestamp':'2026-11-20T10:58:00Z'");
     ek_buf_printf(out,
                   "},'spec':{'nodeName':'%s','hostNetwork':%s,'containers':[{'name':'%s',"
                   "'image':'%s','command':",
-                  node, opt(line, "hostnet", "true"), component, opt(line, "image", image));
-    put_list(out, opt(line, "args", ""), "", "");
+                  node, opt(line, "hostnet", "true"), opt(line, "container", component),
+                  opt(line, "image", image));
+    if (opt(line, "cmd", NULL))
+        put_words(out, opt(line, "cmd", ""));
+    else
+        put_list(out, opt(line, "args", ""), "", "");
+    if (opt(line, "more", NULL)) {
+        ek_buf_puts(out, ",'args':");
+        put_words(out, opt(line, "more", ""));
+    }
     ek_buf_printf(out, "}]},'status':{'phase':'%s'", opt(line, "phase", "Running"));
+    if (opt(line, "state", NULL))
+        ek_buf_printf(out, ",'containerStatuses':[{'name':'%s','state':{'%s':{}}}]", component,
+                      opt(line, "state", ""));
     if (opt(line, "ip", NULL))
         ek_buf_printf(out, ",'podIP':'%s'", opt(line, "ip", ""));
+    if (opt(line, "ips", NULL)) {
+        ek_buf_puts(out, ",'podIPs':");
+        put_list(out, opt(line, "ips", ""), "{\"ip\":", "}");
+    }
     ek_buf_puts(out, "}}");
     add(line, out);
 }
@@ -199,11 +238,8 @@ static int error_code(const char *name)
     static const struct {
         const char *name;
         int code;
-    } codes[] = {{"refused", EK_E_REFUSED},
-                 {"timeout", EK_E_TIMEOUT},
-                 {"tls", EK_E_TLS},
-                 {"forbidden", EK_E_FORBIDDEN},
-                 {"", 0}};
+    } codes[] = {{"refused", EK_E_REFUSED},     {"timeout", EK_E_TIMEOUT}, {"tls", EK_E_TLS},
+                 {"forbidden", EK_E_FORBIDDEN}, {"token", EK_E_FORBIDDEN}, {"", 0}};
     for (size_t i = 0; i < EK_ARRAY_SIZE(codes); i++)
         if (!strcmp(name, codes[i].name))
             return codes[i].code;
@@ -256,6 +292,8 @@ static void do_probe(const struct line *line, struct ek_buf *out)
     probe->info_emulation = ek_minor_parse(opt(line, "info_ev", ""));
     probe->info_min_compat = ek_minor_parse(opt(line, "info_mcv", ""));
     set_names(probe, opt(line, "cert", ""));
+    probe->proven = has(line, "proven", "true");
+    probe->no_token = has(line, "error", "token");
 }
 
 static void do_controlplane(const struct line *line, struct ek_buf *out)
@@ -267,6 +305,13 @@ static void do_controlplane(const struct line *line, struct ek_buf *out)
     put_list(out, opt(line, "endpoints", ""), "", "");
     ek_buf_puts(out, "}}}");
     add(line, out);
+}
+
+static void do_configured(const struct line *line, struct ek_buf *out)
+{
+    (void)out;
+    snprintf(line->fx->configured, sizeof line->fx->configured, "%s", arg(line, 0));
+    line->fx->view.configured = line->fx->configured;
 }
 
 static void do_deny(const struct line *line, struct ek_buf *out)
@@ -290,10 +335,15 @@ static const struct {
     const char *name;
     void (*run)(const struct line *line, struct ek_buf *out);
 } commands[] = {
-    {"lease", do_lease},         {"slice", do_slice},
-    {"node", do_node},           {"pod", do_pod},
-    {"candidate", do_candidate}, {"election", do_election},
-    {"probe", do_probe},         {"controlplane", do_controlplane},
+    {"lease", do_lease},
+    {"slice", do_slice},
+    {"node", do_node},
+    {"pod", do_pod},
+    {"candidate", do_candidate},
+    {"election", do_election},
+    {"configured", do_configured},
+    {"probe", do_probe},
+    {"controlplane", do_controlplane},
     {"deny", do_deny},
 };
 

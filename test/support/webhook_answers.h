@@ -21,8 +21,8 @@ void webhook_expect_review(const char *answer, bool allowed, const char *want);
 /* Checks that line is among the metrics. */
 void webhook_expect_metric(const struct webhook_fixture *fixture, const char *line);
 
-/* A member of a policy's spec that asks for access, and an API server that allows it, and checks
- * what is asked. */
+/* A member of a policy's spec that checks access, and an API server that allows it, and compares
+ * the review. */
 #define WEBHOOK_MAY_GET                                                                            \
     "\"matchConditions\":[{\"name\":\"c\",\"expression\":\"authorizer.group('').resource('pods')." \
     "namespace('ns').check('get').allowed()\"}]"

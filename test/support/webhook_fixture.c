@@ -155,6 +155,7 @@ void webhook_fixture_start(struct webhook_fixture *fixture, unsigned threads, bo
     uv_sem_init(&fixture->stopped, 0);
     fixture->metrics = ek_metrics_new();
     ek_standard_metrics_init(&fixture->standard, fixture->metrics);
+    fixture->http = ek_http_metrics_new(fixture->metrics);
     if (tls) {
         fixture->identity = ek_tls_identity_new();
         fixture->authority = testpki_authority("webhook test");
@@ -167,6 +168,9 @@ void webhook_fixture_start(struct webhook_fixture *fixture, unsigned threads, bo
         .identity = fixture->identity,
         .reviewer = {.send = send_question, .cancel = cancel_question, .ctx = fixture},
         .grace_ms = grace_ms,
+        .refuse_unproven = fixture->refuse_unproven,
+        .memory = fixture->memory,
+        .http = fixture->http,
         .metrics = fixture->metrics,
         .standard = &fixture->standard});
     if (fixture->prepare)
@@ -203,6 +207,7 @@ void webhook_fixture_stop(struct webhook_fixture *fixture)
     uv_thread_join(&fixture->thread);
     ck_assert_int_eq(uv_loop_close(&fixture->loop), 0);
     ek_webhook_free(fixture->webhook);
+    ek_http_metrics_free(fixture->http);
     ek_metrics_free(fixture->metrics);
     ek_tls_identity_free(fixture->identity);
     testpki_done(&fixture->authority);
@@ -386,7 +391,7 @@ bool webhook_connect(const struct webhook_fixture *fixture, struct webhook_clien
     struct sockaddr_in addr = {.sin_family = AF_INET,
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                .sin_port = htons(webhook_fixture_port(fixture))};
-    struct timeval limit = {.tv_sec = 20};
+    struct timeval limit = {.tv_sec = 600};
     int on = 1;
 
     *ret_client = (struct webhook_client){.fd = socket(AF_INET, SOCK_STREAM, 0)};

@@ -9,12 +9,12 @@
 #include <openssl/ssl.h>
 #include <stdatomic.h>
 
-#include "controller/webhook.h"
+#include "controller/webhook/webhook.h"
 #include "test/support/testpki.h"
 
 #define WEBHOOK_HELD_MAX 64
 
-/* What the webhook asks the API server, when the test answers by hand. */
+/* A request of the webhook to the API server, when the test answers by hand. */
 struct webhook_held {
     char path[256];
     char *body;
@@ -32,13 +32,16 @@ struct webhook_fixture {
     struct ek_webhook *webhook;
     struct ek_runnable runnable;
     struct ek_metrics *metrics;
+    struct ek_http_metrics *http;
+    size_t memory; /* for requests; 0: the default */
     struct ek_standard_metrics standard;
     struct ek_tls_identity *identity;
     struct testpki_cert authority;
-    atomic_uint asked; /* questions so far */
+    atomic_uint asked; /* requests so far */
     /* Answers a question: a body, or NULL with an HTTP status. Called on the control loop. NULL:
      * questions are held until the test answers. */
     const char *(*answer)(const char *path, const char *body, int *ret_status);
+    bool refuse_unproven;
     void (*prepare)(struct ek_webhook *webhook); /* called before the start; NULL: nothing */
     struct webhook_held held[WEBHOOK_HELD_MAX];
     size_t n_held;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/buf.h"
+#include "api/base/buf.h"
 #include "api/cel/cel.h"
 #include "api/obj.h"
 #include "test/vectors/cel.h"
@@ -34,11 +34,11 @@ static yyjson_doc *read_vars(const char *path)
     struct ek_err err = {0};
     FILE *file = fopen(path, "r");
 
+    ek_buf_init(&text, FILE_MAX);
     if (!file) {
         perror(path);
         return NULL;
     }
-    ek_buf_init(&text, FILE_MAX);
     while ((n = fread(chunk, 1, sizeof(chunk), file)) > 0)
         ek_buf_append(&text, chunk, n);
     fclose(file);
@@ -98,7 +98,7 @@ static bool open_vars(struct state *state, const char *path)
         fprintf(stderr, "ek-vectors: %s: not an object of variables\n", path);
         return false;
     }
-    yyjson_obj_foreach(root, i, n, name, value)
+    ek_json_each_member(root, i, n, name, value)
     {
         if (!declare(state, yyjson_get_str(name), value))
             return false;
@@ -211,7 +211,7 @@ static int declare_bound(struct ek_cel_env *env, yyjson_val *bindings, struct ek
     yyjson_val *name, *value;
     size_t i, n;
 
-    yyjson_obj_foreach(bindings, i, n, name, value)
+    ek_json_each_member(bindings, i, n, name, value)
     {
         const char *s = yyjson_get_str(name);
         bool there = false;

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/base64.h"
+#include "api/base/base64.h"
 #include "api/cel/library.h"
-#include "api/cel/number.h"
-#include "api/cel/time.h"
-#include "api/cel/type.h"
+#include "api/cel/text/number.h"
+#include "api/cel/text/time.h"
+#include "api/cel/values/type.h"
 #include "api/obj.h"
 #include "test/vectors/cel.h"
 

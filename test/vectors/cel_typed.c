@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/base64.h"
+#include "api/base/base64.h"
+#include "api/cel/lib/opaque.h"
 #include "api/cel/library.h"
-#include "api/cel/number.h"
-#include "api/cel/opaque.h"
-#include "api/cel/time.h"
-#include "api/cel/type.h"
+#include "api/cel/text/number.h"
+#include "api/cel/text/time.h"
+#include "api/cel/values/type.h"
 #include "test/vectors/cel.h"
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)

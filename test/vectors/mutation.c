@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/mem.h"
+#include "api/base/mem.h"
+#include "api/gotypes/structural.h"
+#include "api/gotypes/typed.h"
 #include "api/obj.h"
 #include "api/schema/schema.h"
 #include "reconcilers/mutation/engine.h"
-#include "reconcilers/mutation/structural.h"
-#include "reconcilers/mutation/typed.h"
+#include "reconcilers/mutation/validate.h"
 #include "test/vectors/vectors.h"
 
 #define SCHEMAS_MAX 64
@@ -254,9 +255,9 @@ static void store(struct world *world, yyjson_val *object)
         const struct ek_schema *schema =
             schema_of(world->recording, group_of(world->arena, api_version),
                       slash ? slash + 1 : api_version, kind, &type);
-        struct ek_typed typed = {schema, type, doc, false, world->arena};
+        struct ek_typed typed = {schema, type, doc, false, world->arena, NULL};
         if (schema && strstr(api_version, "example.com"))
-            ek_structural_defaults(schema, type, doc, copy, NULL);
+            ek_structural_defaults(schema, type, doc, copy, NULL, NULL);
         else if (schema)
             ek_typed_settle(&typed, copy, NULL, &error);
         yyjson_mut_doc_set_root(doc, copy);
@@ -355,6 +356,21 @@ static bool same(yyjson_val *check, const char *name, struct ek_str want)
     return ek_str_eq(ek_str_from(s ? s : ""), want);
 }
 
+/* Whether a recorded check is of the identity that is asked about: the user of the request, or the
+ * service account that an expression names. */
+static bool same_user(const struct world *world, yyjson_val *check,
+                      const struct ek_cel_authz_attributes *what)
+{
+    const char *user =
+        ek_json_str(world->record, "admission", "request", "userInfo", "username", NULL);
+
+    if (what->account_name.len)
+        user = ek_arena_printf(world->arena, "system:serviceaccount:%.*s:%.*s",
+                               (int)what->account_namespace.len, what->account_namespace.p,
+                               (int)what->account_name.len, what->account_name.p);
+    return same(check, "user", ek_str_from(user ? user : ""));
+}
+
 static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attributes *what,
                                       struct ek_cel_authz_decision *ret)
 {
@@ -364,10 +380,10 @@ static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attri
 
     yyjson_arr_foreach(yyjson_obj_get(world->record, "authorizerChecks"), i, n, check)
     {
-        if (!same(check, "verb", what->verb) || !same(check, "path", what->path) ||
-            !same(check, "resource", what->resource) || !same(check, "group", what->group) ||
-            !same(check, "subresource", what->subresource) || !same(check, "name", what->name) ||
-            !same(check, "namespace", what->namespace_))
+        if (!same_user(world, check, what) || !same(check, "verb", what->verb) ||
+            !same(check, "path", what->path) || !same(check, "resource", what->resource) ||
+            !same(check, "group", what->group) || !same(check, "subresource", what->subresource) ||
+            !same(check, "name", what->name) || !same(check, "namespace", what->namespace_))
             continue;
         const char *reason = ek_json_str(check, "reason", NULL);
         ret->allowed = yyjson_is_true(yyjson_obj_get(check, "allowed"));
@@ -454,8 +470,61 @@ static void write_outcome(const struct ek_mutation_outcome *outcome, yyjson_mut_
     yyjson_mut_obj_add_strcpy(doc, error, "message", outcome->message);
 }
 
-static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
-                        yyjson_mut_val *answer)
+/* What validating policies say. */
+static void write_verdict(const struct ek_validating_outcome *outcome, yyjson_mut_doc *doc,
+                          yyjson_mut_val *answer)
+{
+    yyjson_mut_val *list, *annotations;
+
+    yyjson_mut_obj_add_bool(doc, answer, "allowed", outcome->allowed);
+    if (!outcome->allowed) {
+        yyjson_mut_obj_add_int(doc, answer, "code", outcome->code);
+        yyjson_mut_obj_add_strcpy(doc, answer, "reason", outcome->reason);
+        yyjson_mut_obj_add_strcpy(doc, answer, "message", outcome->message);
+    }
+    list = yyjson_mut_obj_add_arr(doc, answer, "warnings");
+    for (size_t i = 0; i < outcome->n_warnings; i++)
+        yyjson_mut_arr_add_strcpy(doc, list, outcome->warnings[i]);
+    annotations = yyjson_mut_obj_add_obj(doc, answer, "annotations");
+    for (size_t i = 0; i < outcome->n_annotations; i++)
+        yyjson_mut_obj_add(annotations, yyjson_mut_strcpy(doc, outcome->annotations[i].key),
+                           yyjson_mut_strcpy(doc, outcome->annotations[i].value));
+}
+
+static int validate(const struct objects *objects, const struct ek_admission_request *request,
+                    const struct ek_mutation_world *world, struct ek_arena *arena,
+                    yyjson_mut_doc *doc, yyjson_mut_val *answer)
+{
+    struct ek_validating_outcome outcome;
+    int rc = ek_validating_run(&(struct ek_policy_set){objects->bound, objects->n_bound}, request,
+                               world, &(struct ek_engine_options){0}, arena, &outcome);
+
+    if (!rc)
+        write_verdict(&outcome, doc, answer);
+    return rc;
+}
+
+static int mutate(const struct objects *objects, const struct ek_admission_request *request,
+                  const struct ek_mutation_world *world, struct ek_arena *arena,
+                  yyjson_mut_doc *doc, yyjson_mut_val *answer)
+{
+    struct ek_mutation_outcome outcome;
+    int rc = ek_engine_run(&(struct ek_policy_set){objects->bound, objects->n_bound}, request,
+                           world, &(struct ek_engine_options){0}, arena, &outcome);
+
+    if (!rc) {
+        write_outcome(&outcome, doc, answer);
+        ek_mutation_outcome_done(&outcome);
+    }
+    return rc;
+}
+
+typedef int (*run_fn)(const struct objects *objects, const struct ek_admission_request *request,
+                      const struct ek_mutation_world *world, struct ek_arena *arena,
+                      yyjson_mut_doc *doc, yyjson_mut_val *answer);
+
+static bool answer_by(run_fn run, void *state, yyjson_val *record, yyjson_mut_doc *doc,
+                      yyjson_mut_val *answer)
 {
     yyjson_val *admission = yyjson_obj_get(record, "admission");
     struct ek_admission_request request;
@@ -476,19 +545,12 @@ static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
                                                 .equivalents = &equivalents,
                                                 .arg = &world};
     struct objects *objects = ek_xalloc(sizeof *objects);
-    struct ek_mutation_outcome outcome;
 
     store_all(&world);
     read_objects(objects, record);
-    int rc = ok ? ek_engine_run(&(struct ek_policy_set){objects->bound, objects->n_bound}, &request,
-                                &callbacks, &(struct ek_engine_options){0}, arena, &outcome)
-                : EK_E_PARSE;
-    if (!rc) {
-        write_outcome(&outcome, doc, answer);
-        ek_mutation_outcome_done(&outcome);
-    } else {
+    int rc = ok ? run(objects, &request, &callbacks, arena, doc, answer) : EK_E_PARSE;
+    if (rc)
         fprintf(stderr, "ek-vectors: the engine: %s %s\n", ek_strerror(rc), err.message);
-    }
     free_objects(objects);
     for (size_t i = 0; i < world.n_stored; i++)
         yyjson_doc_free(world.stored[i]);
@@ -497,8 +559,26 @@ static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
     return !rc;
 }
 
+static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
+                        yyjson_mut_val *answer)
+{
+    return answer_by(mutate, state, record, doc, answer);
+}
+
+static bool answer_validating(void *state, yyjson_val *record, yyjson_mut_doc *doc,
+                              yyjson_mut_val *answer)
+{
+    return answer_by(validate, state, record, doc, answer);
+}
+
 const struct ek_vectors_subject ek_vectors_mutation = {.name = "mutation",
                                                        .options = "--data DIR",
                                                        .open = open_recording,
                                                        .close = close_recording,
                                                        .answer = answer_case};
+
+const struct ek_vectors_subject ek_vectors_validating = {.name = "validating",
+                                                         .options = "--data DIR",
+                                                         .open = open_recording,
+                                                         .close = close_recording,
+                                                         .answer = answer_validating};

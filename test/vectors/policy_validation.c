@@ -16,12 +16,12 @@ static bool answer(void *state, yyjson_val *record, yyjson_mut_doc *doc, yyjson_
     const char *reason;
 
     (void)state;
+    ek_buf_init(&message, (size_t)16 << 20);
     if (!object)
         object = yyjson_obj_get(record, "binding");
     if (!yyjson_is_obj(object))
         return false;
     EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = ek_obj_from_val(object);
-    ek_buf_init(&message, (size_t)16 << 20);
     int code = ek_policy_validate(obj, validation && !strcmp(validation, "Strict"), COMPAT_MINOR,
                                   &message, &reason);
     if (!code)

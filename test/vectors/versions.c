@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/apiversion.h"
-#include "api/mem.h"
+#include "api/base/mem.h"
 #include "api/semver.h"
 #include "api/version.h"
 #include "test/vectors/vectors.h"
@@ -170,14 +169,6 @@ static void answer_pair(struct ek_str a, struct ek_str b, yyjson_mut_doc *doc,
     add_text_comparison(doc, answer, a, b);
 }
 
-static void answer_kube(struct ek_str a, struct ek_str b, yyjson_mut_doc *doc,
-                        yyjson_mut_val *answer)
-{
-    int64_t result = ek_apiversion_cmp(a, b);
-    yyjson_mut_obj_add_int(doc, answer, "result", result);
-    yyjson_mut_obj_add_int(doc, answer, "sign", (result > 0) - (result < 0));
-}
-
 static bool get_text(yyjson_val *record, const char *name, struct ek_str *ret_s)
 {
     yyjson_val *value = yyjson_obj_get(record, name);
@@ -200,10 +191,8 @@ static bool answer_case(void *state, yyjson_val *record, yyjson_mut_doc *doc,
         return false;
     if (yyjson_equals_str(kind, "pair"))
         answer_pair(a, b, doc, answer);
-    else if (yyjson_equals_str(kind, "kube"))
-        answer_kube(a, b, doc, answer);
     else
-        return false;
+        return yyjson_equals_str(kind, "kube"); /* not compared: see compare */
     return true;
 }
 

@@ -23,17 +23,3 @@ int ek_schema_builtin_open(int minor, struct ek_schema **ret_schema, struct ek_e
     const struct ek_builtin_image *image = &ek_builtin_images[minor - EK_BUILTIN_MINOR_MIN];
     return ek_schema_from_image(image->image, image->size, ret_schema, err);
 }
-
-int ek_schema_builtin_find(int minor, const char *group, const char *version, const char *kind,
-                           struct ek_schema **ret_schema, struct ek_err *err)
-{
-    EK_AUTOPTR(ek_schema, ek_schema_unref) *schema = NULL;
-    uint32_t type;
-    int rc = ek_schema_builtin_open(minor, &schema, err);
-
-    if (!rc)
-        rc = ek_schema_find_kind(schema, group, version, kind, &type, err);
-    if (!rc)
-        *ret_schema = ek_schema_ref(schema);
-    return rc;
-}

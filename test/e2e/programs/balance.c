@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <uv.h>
 
-#include "api/err.h"
-#include "api/mem.h"
-#include "controller/http_server.h"
+#include "api/base/err.h"
+#include "api/base/mem.h"
+#include "controller/http/server.h"
 
 #define BACKENDS_MAX 8
 #define PIECE        ((size_t)64 * 1024)

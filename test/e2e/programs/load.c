@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ek-load: clients of a real API server that create ConfigMaps without a pause, over N connections,
- * and count each answer that is not what it should be. It goes on until it is told to end
+ * and count each answer that is not what it should be. It goes on until the signal to end
  * (SIGTERM), finishes what is under way, and prints what came out:
  *
  *     created=5120 unmutated=0 failed=3 lost=0 slowest_ms=1020
@@ -22,8 +22,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/buf.h"
-#include "api/mem.h"
+#include "api/base/buf.h"
+#include "api/base/mem.h"
 #include "api/obj.h"
 
 #define CONNECTIONS_MAX 64
@@ -31,7 +31,7 @@
 #define PAUSE_MS        50 /* before the second attempt; twice that before the third, and so on */
 #define ANSWER_MAX      ((size_t)1 << 20)
 #define TELL_EVERY      50
-#define KINDS_MAX       16 /* of failures that are told apart */
+#define KINDS_MAX       16 /* of failures that are counted apart */
 
 static char **args; /* SERVER and so on */
 static atomic_bool ending;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a validation. For the files of this folder. */
+#ifndef API_VALIDATION_VALIDATION_INTERNAL_H
+#define API_VALIDATION_VALIDATION_INTERNAL_H
+
+#include "api/cel/cel.h"
+#include "api/cel/regex/regex.h"
+#include "api/schema/schema.h"
+#include "api/validation/validate.h"
+
+/* A rule of x-kubernetes-validations. */
+struct ek_vrule {
+    yyjson_val *rule;               /* as declared */
+    struct ek_cel_program *program; /* NULL: the rule does not compile, why says what is wrong */
+    struct ek_cel_program *message; /* messageExpression; NULL: none, or it does not compile */
+    const char *why;                /* of the validator's arena */
+    bool is_transition;             /* reads oldSelf, and oldSelf is not optional */
+    bool reads_unordered;           /* may compare lists whose order does not count */
+};
+
+/* What a node of the schema needs beside its text, found by the address of the node. */
+struct ek_vnode {
+    yyjson_val *schema;
+    struct ek_cel_regex *pattern; /* owned; NULL: none, or why says what is wrong with it */
+    const char *why;
+    struct ek_vrule *rules; /* of the validator's arena */
+    size_t n_rules;
+};
+
+struct ek_validator {
+    yyjson_val *root;         /* openAPIV3Schema */
+    struct ek_schema *schema; /* for defaults */
+    uint32_t type;            /* of the objects in it */
+    struct ek_vnode *nodes;   /* owned; sorted by schema */
+    size_t n_nodes, cap_nodes;
+    size_t regex_budget;
+    struct ek_cel_env *env; /* slot 0 self, 1 oldSelf; NULL: there are no rules */
+    struct ek_arena *arena;
+};
+
+/* A step on the way to a value. */
+enum ek_vstep { EK_VSTEP_ROOT, EK_VSTEP_FIELD, EK_VSTEP_KEY, EK_VSTEP_INDEX };
+struct ek_vpath {
+    const struct ek_vpath *up;
+    enum ek_vstep step;
+    struct ek_str name;
+    size_t index;
+};
+
+/* One pass over an object. */
+struct ek_vwalk {
+    const struct ek_validator *validator;
+    struct ek_arena *arena;
+    struct ek_work *work;
+    bool hides;                     /* values of the object do not stand in errors */
+    struct ek_field_errors *errors; /* NULL: errors are counted, not kept */
+    const char **unknown;
+    size_t n_failed;          /* errors so far, also those that errors has no room for */
+    size_t n_blocking;        /* of these, those after which an API server evaluates no rules */
+    struct ek_arena *scratch; /* of the rules of one value; NULL outside of ek_vrules__ */
+    uint64_t budget;          /* of CEL, what is left */
+    bool is_spent;            /* no further rules are evaluated */
+};
+
+/* The path as errors of a schema have it ("spec.labels.a", "spec.list[0]"), and with the keys of
+ * maps in brackets ("spec.labels[a]"), as all other errors have it. "" for the root. In the arena
+ * of the walk. */
+const char *ek_vpath_text__(struct ek_vwalk *w, const struct ek_vpath *path, bool brackets);
+
+/* Whether an error that is found now is kept, and needs a text. */
+bool ek_vkeeps__(const struct ek_vwalk *w);
+
+/* The path of an error of a schema; "" where the error is not kept. */
+const char *ek_vat__(struct ek_vwalk *w, const struct ek_vpath *path);
+
+/* Notes a reason why not all is decided, "PATH: TEXT"; the first one stays. path may be NULL. */
+void ek_vunknown__(struct ek_vwalk *w, const struct ek_vpath *path, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds an error, "PATH: TEXT". */
+void ek_verror__(struct ek_vwalk *w, const char *path, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The node of a schema, NULL where it needs nothing. */
+const struct ek_vnode *ek_vnode_of__(const struct ek_validator *validator, yyjson_val *schema);
+
+/* The schema of a member of an object; NULL: the schema declares none. *ret_is_key: it is that of
+ * additionalProperties. work may be NULL. */
+yyjson_val *ek_vmember__(struct ek_work *work, yyjson_val *schema, struct ek_str name,
+                         bool *ret_is_key);
+
+/* Bounds, patterns, enums of one value: all that a schema says of it but its type and the values
+ * within. */
+void ek_vscalar__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                  const struct ek_vpath *path);
+
+enum ek_vformat { EK_VFORMAT_NONE, EK_VFORMAT_GOOD, EK_VFORMAT_BAD, EK_VFORMAT_UNKNOWN };
+
+/* Whether text has a format of strings. NONE: an API server ignores a format of that name. */
+enum ek_vformat ek_vformat__(const char *format, struct ek_str text);
+
+/* A value as JSON, texts quoted as Go's %q; unknown where it is too long. In the arena. */
+const char *ek_vjson__(struct ek_vwalk *w, yyjson_val *value);
+
+/* A value as it stands in an error: as JSON, or hidden. */
+const char *ek_vtext__(struct ek_vwalk *w, yyjson_val *value);
+
+/* Duplicates of lists that are sets or maps. */
+void ek_vlists__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                 const struct ek_vpath *path);
+
+/* Compiles the rules of a node into node. */
+int ek_vrules_compile__(struct ek_validator *validator, struct ek_vnode *node);
+void ek_vrules_done__(struct ek_vnode *node);
+
+/* Evaluates the rules at and below the root. */
+void ek_vrules__(struct ek_vwalk *w, yyjson_val *object);
+
+/* The value that a rule sees where schema declares a type: fields under their escaped names, times,
+ * durations and bytes as such, numbers as doubles. What the schema does not declare is left out.
+ * Of the scratch of the walk. *ret_why: what an API server sees differently, no memory or no time;
+ * NULL. */
+struct ek_cel_val ek_vself__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                             bool is_root, const char **ret_why);
+
+/* Whether rules can read values of the schema (apiserver pkg/cel/common/schemas.go:SchemaDeclType).
+ */
+bool ek_vexposed__(yyjson_val *schema);
+
+#endif

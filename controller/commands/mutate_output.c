@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results of `evenkeel mutate` on stdout, as they come. */
+#include <errno.h>
+#include <string.h>
+
+#include "api/yaml.h"
+#include "controller/cli/print.h"
+#include "controller/manifests/manifests-internal.h"
+
+#define RESULT_MAX ((size_t)256 << 20) /* octets of one result as text */
+#define HELD_MAX   ((size_t)1 << 30)   /* octets of all results that are kept back */
+
+static bool is(const struct ek_mutate_output *out, const char *format)
+{
+    return !strcmp(out->options->output, format);
+}
+
+static bool fails_on_denials(const struct ek_mutate_output *out)
+{
+    return is(out, "yaml") && !strcmp(out->options->denied, "fail");
+}
+
+static int unwritten(struct ek_err *err)
+{
+    return ek_err_set(err, EK_E_NET, "the answer could not be written: %s", strerror(errno));
+}
+
+static int put(struct ek_mutate_output *out, const struct ek_buf *text, struct ek_err *err)
+{
+    if (text->failed)
+        return ek_err_set(err, text->failed, "the answer cannot be written: %s",
+                          ek_strerror(text->failed));
+    if (!fails_on_denials(out))
+        return fwrite(ek_buf_str(text), 1, text->len, stdout) == text->len ? 0 : unwritten(err);
+    int rc = ek_buf_append(&out->held, ek_buf_str(text), text->len);
+    return rc ? ek_err_set(err, rc, "the answer cannot be kept: %s", ek_strerror(rc)) : 0;
+}
+
+int ek_mutate_output_open(struct ek_mutate_output *out, const struct ek_mutate_options *options,
+                          struct ek_err *err)
+{
+    *out = (struct ek_mutate_output){.options = options};
+    ek_buf_init(&out->held, HELD_MAX);
+    if (is(out, "table"))
+        out->table = ek_mutate_table_new();
+    return is(out, "json") && fputs("{\n  \"objects\": [", stdout) < 0 ? unwritten(err) : 0;
+}
+
+/* Appends each line of text behind prefix, but the first, which stands behind something else. */
+static void put_lines(const char *text, const char *prefix, struct ek_buf *out)
+{
+    for (const char *line = text; line;) {
+        const char *end = strchr(line, '\n');
+        ek_buf_append(out, line, end ? (size_t)(end - line) : strlen(line));
+        if (end)
+            ek_buf_printf(out, "\n%s", prefix);
+        line = end ? end + 1 : NULL;
+    }
+}
+
+/* JSON as yyjson writes the whole, this many blanks to the right. Texts in JSON have no line feed.
+ */
+static int put_json(char *json, unsigned blanks, struct ek_buf *out)
+{
+    char prefix[16];
+
+    if (!json)
+        return EK_E_NOMEM;
+    snprintf(prefix, sizeof prefix, "%*s", (int)blanks, "");
+    put_lines(json, prefix, out);
+    ek_free(json);
+    return 0;
+}
+
+static void put_denial(yyjson_val *result, struct ek_buf *out)
+{
+    ek_mutate_title(result, out);
+    ek_buf_printf(out, " (%s): denied: ", ek_json_text(result, "source"));
+}
+
+static void put_yaml(struct ek_mutate_output *out, yyjson_val *result, bool denied,
+                     struct ek_buf *text)
+{
+    yyjson_val *object = yyjson_obj_get(result, "object");
+
+    if (!denied && !object)
+        return;
+    ek_buf_puts(text, out->n++ ? "---\n" : "");
+    if (!denied) {
+        ek_yaml_write(text, object, NULL);
+        return;
+    }
+    ek_buf_puts(text, "# ");
+    put_denial(result, text);
+    put_lines(ek_json_text(result, "message"), "#   ", text);
+    ek_buf_puts(text, "\n");
+}
+
+/* A denial on stderr, for formats that only programs read. */
+static void report_denial(yyjson_val *result)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, RESULT_MAX);
+    put_denial(result, &text);
+    fprintf(stderr, "evenkeel: %s%s\n", ek_buf_str(&text), ek_json_text(result, "message"));
+}
+
+static void report_warnings(yyjson_val *result)
+{
+    EK_AUTO(ek_buf) text;
+    yyjson_val *warning;
+    size_t i, n;
+
+    ek_buf_init(&text, RESULT_MAX);
+    ek_mutate_title(result, &text);
+    yyjson_arr_foreach(yyjson_obj_get(result, "warnings"), i, n, warning)
+        fprintf(stderr, "evenkeel: %s (%s): warning: %s\n", ek_buf_str(&text),
+                ek_json_text(result, "source"), yyjson_get_str(warning));
+}
+
+int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struct ek_err *err)
+{
+    bool denied = !strcmp(ek_json_text(result, "result"), "denied");
+    EK_AUTO(ek_buf) text;
+    int rc = 0;
+
+    ek_buf_init(&text, RESULT_MAX);
+    out->denied += denied;
+    if (!is(out, "diff"))
+        report_warnings(result);
+    if (out->table) {
+        ek_mutate_table_add(out->table, result);
+        return 0;
+    }
+    if (is(out, "json")) {
+        ek_buf_puts(&text, out->n++ ? ",\n    " : "\n    ");
+        rc = put_json(
+            yyjson_val_write_opts(result, YYJSON_WRITE_PRETTY_TWO_SPACES, &ek_json_alc, NULL, NULL),
+            4, &text);
+    } else if (is(out, "yaml")) {
+        put_yaml(out, result, denied, &text);
+    } else {
+        ek_buf_puts(&text, out->n++ ? "\n" : "");
+        ek_mutate_diff(result, ek_print_wants_color(out->options->color), &text);
+    }
+    if (denied && !is(out, "diff"))
+        report_denial(result);
+    return rc ? ek_err_set(err, rc, "no memory") : put(out, &text, err);
+}
+
+/* What was kept back until it was known that nothing is denied. */
+static int release(const struct ek_mutate_output *out, struct ek_err *err)
+{
+    if (out->denied) {
+        fprintf(
+            stderr,
+            "evenkeel: nothing is printed, because %zu object%s denied; --denied=comment leaves "
+            "denied objects out\n",
+            out->denied, out->denied == 1 ? " is" : "s are");
+        return 0;
+    }
+    size_t len = out->held.len;
+    return fwrite(ek_buf_str(&out->held), 1, len, stdout) == len ? 0 : unwritten(err);
+}
+
+int ek_mutate_output_end(struct ek_mutate_output *out, yyjson_mut_val *notes, struct ek_err *err)
+{
+    EK_AUTO(ek_buf) text;
+    int rc = 0;
+
+    ek_buf_init(&text, RESULT_MAX);
+    if (is(out, "json")) {
+        ek_buf_puts(&text, out->n ? "\n  ],\n  \"notes\": " : "],\n  \"notes\": ");
+        rc = put_json(yyjson_mut_val_write_opts(notes, YYJSON_WRITE_PRETTY_TWO_SPACES, &ek_json_alc,
+                                                NULL, NULL),
+                      2, &text);
+        ek_buf_puts(&text, "\n}\n");
+    } else if (out->table) {
+        ek_text_table_write(out->table, ek_print_wants_color(out->options->color), &text);
+    } else if (fails_on_denials(out)) {
+        rc = release(out, err);
+        return rc || !fflush(stdout) ? rc : unwritten(err);
+    }
+    if (rc)
+        return ek_err_set(err, rc, "no memory");
+    rc = put(out, &text, err);
+    return rc || !fflush(stdout) ? rc : unwritten(err);
+}
+
+void ek_mutate_output_done(struct ek_mutate_output *out)
+{
+    ek_buf_done(&out->held);
+    ek_text_table_free(out->table);
+    *out = (struct ek_mutate_output){0};
+}

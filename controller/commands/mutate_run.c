@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects through the engine, and the report of the run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/patch/jsondiff.h"
+#include "controller/manifests/manifests-internal.h"
+
+#define RUN_MEMORY_MAX ((size_t)256 << 20)
+
+/* ---- The report ---- */
+
+static const char *step_name(const struct ek_step *step)
+{
+    switch (step->result) {
+    case EK_STEP_SKIPPED:
+        return "skipped";
+    case EK_STEP_IGNORED:
+        return "failed, ignored";
+    case EK_STEP_DENIED:
+        return "denied";
+    case EK_STEP_OBSERVED:
+        return "observed";
+    case EK_STEP_APPLIED:
+        return step->n_changes ? "changed" : "unchanged";
+    default:
+        return "unmatched";
+    }
+}
+
+static void add_value(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name, yyjson_val *value)
+{
+    if (value)
+        yyjson_mut_obj_add_val(doc, to, name, yyjson_val_mut_copy(doc, value));
+}
+
+static void add_step(yyjson_mut_doc *doc, yyjson_mut_val *steps, const struct ek_step *step)
+{
+    /* A second pass over what ran once, as all policies but few have, is not worth a line. */
+    if (step->result == EK_STEP_UNMATCHED || (step->result == EK_STEP_SKIPPED && step->pass > 1))
+        return;
+    yyjson_mut_val *v = yyjson_mut_arr_add_obj(doc, steps), *changes;
+    yyjson_mut_obj_add_strcpy(doc, v, "policy", step->bound->policy->name);
+    if (strcmp(step->bound->binding->name, "none") != 0)
+        yyjson_mut_obj_add_strcpy(doc, v, "binding", step->bound->binding->name);
+    if (step->param && *step->param)
+        yyjson_mut_obj_add_strcpy(doc, v, "param", step->param);
+    yyjson_mut_obj_add_uint(doc, v, "pass", step->pass);
+    yyjson_mut_obj_add_str(doc, v, "result", step_name(step));
+    if (step->message)
+        yyjson_mut_obj_add_strcpy(doc, v, "message", step->message);
+    if (!step->n_changes)
+        return;
+    changes = yyjson_mut_obj_add_arr(doc, v, "changes");
+    for (size_t i = 0; i < step->n_changes; i++) {
+        yyjson_mut_val *c = yyjson_mut_arr_add_obj(doc, changes);
+        yyjson_mut_obj_add_strcpy(doc, c, "path", step->changes[i].path);
+        add_value(doc, c, "before", step->changes[i].before);
+        add_value(doc, c, "after", step->changes[i].after);
+        yyjson_mut_val *mutations = yyjson_mut_obj_add_arr(doc, c, "mutations");
+        for (size_t k = 0; k < step->changes[i].n_mutations; k++)
+            yyjson_mut_arr_add_uint(doc, mutations, step->changes[i].mutations[k]);
+    }
+}
+
+static void add_fights(yyjson_mut_doc *doc, yyjson_mut_val *to,
+                       const struct ek_mutation_outcome *outcome)
+{
+    if (!outcome->n_fights)
+        return;
+    yyjson_mut_val *fights = yyjson_mut_obj_add_arr(doc, to, "fights");
+    for (size_t i = 0; i < outcome->n_fights; i++) {
+        const struct ek_fight *f = &outcome->fights[i];
+        yyjson_mut_val *v = yyjson_mut_arr_add_obj(doc, fights);
+        yyjson_mut_obj_add_strcpy(doc, v, "path", f->path);
+        yyjson_mut_val *parties = yyjson_mut_obj_add_arr(doc, v, "parties");
+        for (size_t j = 0; j < f->n; j++) {
+            yyjson_mut_val *party = yyjson_mut_arr_add_obj(doc, parties);
+            yyjson_mut_obj_add_strcpy(doc, party, "policy", f->parties[j]->name);
+            add_value(doc, party, "value", f->values ? f->values[j] : NULL);
+        }
+    }
+}
+
+static void add_denial(yyjson_mut_doc *doc, yyjson_mut_val *v,
+                       const struct ek_mutation_outcome *outcome,
+                       const struct ek_validating_outcome *verdict)
+{
+    const char *message = outcome->allowed ? verdict->message : outcome->message;
+
+    yyjson_mut_obj_add_strcpy(doc, v, "message", message ? message : "");
+    if (outcome->allowed)
+        return;
+    yyjson_mut_val *causes = yyjson_mut_obj_add_arr(doc, v, "causes");
+    for (size_t i = 0; i < outcome->n_causes; i++)
+        yyjson_mut_arr_add_strcpy(doc, causes, outcome->causes[i]);
+}
+
+static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v,
+                        const struct ek_mutation_outcome *outcome,
+                        const struct ek_validating_outcome *verdict,
+                        const struct ek_admission_request *request)
+{
+    bool allowed = outcome->allowed && verdict->allowed;
+
+    yyjson_mut_obj_add_str(doc, v, "result",
+                           !allowed         ? "denied"
+                           : outcome->patch ? "changed"
+                                            : "unchanged");
+    if (!allowed)
+        add_denial(doc, v, outcome, verdict);
+    yyjson_mut_val *steps = yyjson_mut_obj_add_arr(doc, v, "policies");
+    for (size_t i = 0; i < outcome->n_steps; i++)
+        add_step(doc, steps, &outcome->steps[i]);
+    ek_mutate_add_validation(doc, v, verdict);
+    if (outcome->allowed && !outcome->converged)
+        yyjson_mut_obj_add_bool(doc, v, "converged", false);
+    add_fights(doc, v, outcome);
+    if (outcome->patch)
+        yyjson_mut_obj_add_val(
+            doc, v, "patch", yyjson_mut_val_mut_copy(doc, yyjson_mut_doc_get_root(outcome->patch)));
+    add_value(doc, v, "before", request->object);
+    if (allowed && outcome->result)
+        add_value(doc, v, "object", yyjson_doc_get_root(outcome->result));
+}
+
+static void add_name(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,
+                     const struct ek_admission_request *request)
+{
+    const char *name = ek_json_str(object->value, "metadata", "name", NULL);
+    const char *start = ek_json_str(object->value, "metadata", "generateName", NULL);
+    /* The kind of a subresource may differ from the kind in the file. */
+    const char *api_version = ek_json_str(request->object, "apiVersion", NULL);
+
+    yyjson_mut_obj_add_strcpy(doc, v, "source", object->source);
+    yyjson_mut_obj_add_strcpy(doc, v, "apiVersion", api_version ? api_version : "");
+    yyjson_mut_obj_add_strcpy(doc, v, "kind", request->kind.kind);
+    if (*request->namespace && strcmp(request->kind.kind, "Namespace") != 0)
+        yyjson_mut_obj_add_strcpy(doc, v, "namespace", request->namespace);
+    yyjson_mut_obj_add_strcpy(doc, v, "name", name ? name : start ? start : "");
+    if (*request->subresource)
+        yyjson_mut_obj_add_strcpy(doc, v, "subresource", request->subresource);
+    yyjson_mut_obj_add_strcpy(doc, v, "operation", request->operation);
+}
+
+/* ---- Running ---- */
+
+static int hand_over(const struct ek_ci_object *object, const struct ek_admission_request *request,
+                     const struct ek_mutation_outcome *outcome,
+                     const struct ek_validating_outcome *verdict, ek_mutate_fn fn, void *ctx,
+                     struct ek_err *err)
+{
+    yyjson_mut_doc *doc = ek_json_doc_new();
+    yyjson_mut_val *v = yyjson_mut_obj(doc);
+
+    yyjson_mut_doc_set_root(doc, v);
+    add_name(doc, v, object, request);
+    add_outcome(doc, v, outcome, verdict, request);
+    yyjson_doc *result = yyjson_mut_doc_imut_copy(doc, NULL);
+    yyjson_mut_doc_free(doc);
+    int rc = result ? fn(ctx, yyjson_doc_get_root(result), err)
+                    : ek_err_set(err, EK_E_NOMEM, "no memory");
+    yyjson_doc_free(result);
+    return rc;
+}
+
+static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
+                      const struct ek_mutation_world *world, const struct ek_ci_object *object,
+                      ek_mutate_fn fn, void *ctx, struct ek_err *err)
+{
+    const struct ek_engine_options engine = {.trace = true};
+    const struct ek_policy_set set = {ci->bound, ci->n_bound};
+    struct ek_mutation_outcome outcome;
+    struct ek_admission_request request;
+    struct ek_arena *arena;
+    yyjson_doc *whole;
+
+    int rc = ek_mutate_request(ci, options, object, &whole, err);
+    if (!rc && !whole)
+        return 0; /* it has no such subresource, which was noted */
+    if (!rc)
+        rc = ek_admission_request_read(yyjson_doc_get_root(whole), &request, err);
+    if (rc) {
+        ek_err_prefix(err, "%s: %s", object->source, ek_ci_key(ci, object->value));
+        yyjson_doc_free(whole);
+        return rc;
+    }
+    arena = ek_arena_new(RUN_MEMORY_MAX);
+    rc = ek_engine_run(&set, &request, world, &engine, arena, &outcome);
+    if (rc) {
+        ek_err_set(err, rc, "%s: %s: the policies could not be run: %s", object->source,
+                   ek_ci_key(ci, object->value), ek_strerror(rc));
+    } else {
+        if (outcome.allowed && outcome.result && outcome.patch)
+            ek_ci_fields_check_result(
+                ci, request.object,
+                &(struct ek_ci_object){yyjson_doc_get_root(outcome.result), object->source});
+        struct ek_validating_outcome verdict = {.allowed = true};
+        if (outcome.allowed)
+            rc = ek_mutate_validate(ci, yyjson_doc_get_root(whole),
+                                    outcome.result ? yyjson_doc_get_root(outcome.result) : NULL,
+                                    world, arena, &verdict, err);
+        if (rc)
+            ek_err_prefix(err, "%s: %s", object->source, ek_ci_key(ci, object->value));
+        else
+            rc = hand_over(object, &request, &outcome, &verdict, fn, ctx, err);
+        ek_mutation_outcome_done(&outcome);
+    }
+    ek_arena_free(arena);
+    yyjson_doc_free(whole);
+    return rc;
+}
+
+int ek_mutate_each(struct ek_ci *ci, const struct ek_mutate_options *options, ek_mutate_fn fn,
+                   void *ctx, struct ek_err *err)
+{
+    struct ek_mutation_world world;
+    int rc = 0;
+
+    ek_ci_world(ci, &world);
+    for (size_t i = 0; i < ci->objects.n && !rc; i++)
+        rc = run_object(ci, options, &world, &ci->objects.list[i], fn, ctx, err);
+    return rc;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One TLS session over memory BIOs. */
+#include <openssl/buffer.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+
+#include "controller/http/tls-internal.h"
+
+/* What a direction keeps between records: a handshake leaves several kB, which an idle session
+ * would keep for good. */
+#define BUFFER_KEEP ((size_t)512)
+
+struct ek_tls_session {
+    SSL *ssl; /* owns the BIOs */
+    BIO *in, *out;
+    struct ek_tls_clients *clients; /* who may shake hands; NULL: everybody */
+    struct ek_tls_note *note;       /* of a client's side: what the server must prove */
+    bool forgotten;                 /* the certificate of the other side */
+    bool failed;                    /* after a fatal error the library must not be called again */
+};
+
+struct ek_tls_session *ek_tls_session_new(struct ek_tls_identity *identity)
+{
+    SSL_CTX *context = ek_tls_identity_ref__(identity);
+
+    if (!context)
+        return NULL;
+    struct ek_tls_session *session = ek_xalloc(sizeof *session);
+    session->ssl = SSL_new(context); /* holds a reference of its own */
+    session->in = BIO_new(BIO_s_mem());
+    session->out = BIO_new(BIO_s_mem());
+    SSL_CTX_free(context);
+    session->clients = ek_tls_identity_clients__(identity);
+    bool guarded = !session->clients || !session->ssl ||
+                   ek_tls_clients_require__(session->clients, session->ssl);
+    if (!session->ssl || !session->in || !session->out || !guarded) {
+        SSL_free(session->ssl);
+        ek_tls_clients_unref(session->clients);
+        BIO_free(session->in);
+        BIO_free(session->out);
+        ek_free(session);
+        ERR_clear_error();
+        return NULL;
+    }
+    SSL_set_bio(session->ssl, session->in, session->out);
+    SSL_set_accept_state(session->ssl);
+    return session;
+}
+
+struct ek_tls_session *ek_tls_session_connect(struct ek_tls_trust *trust, const char *name,
+                                              const char *ip, const char *host)
+{
+    struct ek_tls_session *session = ek_xalloc(sizeof *session);
+
+    session->ssl = SSL_new(ek_tls_trust_context__(trust));
+    session->in = BIO_new(BIO_s_mem());
+    session->out = BIO_new(BIO_s_mem());
+    if (session->ssl)
+        session->note = ek_tls_trust_require__(session->ssl, name, ip, host);
+    if (!session->note || !session->in || !session->out) {
+        SSL_free(session->ssl);
+        BIO_free(session->in);
+        BIO_free(session->out);
+        ek_free(session->note);
+        ek_free(session);
+        ERR_clear_error();
+        return NULL;
+    }
+    SSL_set_bio(session->ssl, session->in, session->out);
+    SSL_set_connect_state(session->ssl);
+    return session;
+}
+
+bool ek_tls_session_subject(const struct ek_tls_session *session, struct ek_tls_subject *ret)
+{
+    X509 *cert = SSL_get0_peer_certificate(session->ssl);
+
+    memset(ret, 0, sizeof *ret);
+    if (session->forgotten || !cert || SSL_get_verify_result(session->ssl) != X509_V_OK)
+        return false;
+    ek_tls_subject_read__(cert, ret);
+    return true;
+}
+
+static EVP_PKEY
+    *no_key; /* stands for the key of a certificate that was read; NULL: cannot be made */
+
+static void make_no_key(void)
+{
+    static const unsigned char octets[32];
+
+    no_key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, octets, sizeof octets);
+    ERR_clear_error();
+}
+
+/* What the other side sent beside its certificate, and what verified it. */
+static void drop_chain(STACK_OF(X509) * chain)
+{
+    while (sk_X509_num(chain) > 0)
+        X509_free(sk_X509_pop(chain));
+}
+
+/* OpenSSL keeps the certificate as long as the session, and has no call that releases it: what can
+ * be taken out of it is taken out. The certificate is the one that came in this handshake, and
+ * belongs to this session alone. */
+void ek_tls_session_forget_certificate(struct ek_tls_session *session)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    X509 *cert = SSL_get0_peer_certificate(session->ssl);
+    X509_NAME *nobody = cert ? X509_NAME_new() : NULL;
+
+    session->forgotten = true;
+    drop_chain(SSL_get_peer_cert_chain(session->ssl));
+    drop_chain(SSL_get0_verified_chain(session->ssl));
+    if (!nobody)
+        return;
+    pthread_once(&once, make_no_key);
+    if (no_key)
+        X509_set_pubkey(cert, no_key);
+    while (X509_get_ext_count(cert) > 0)
+        X509_EXTENSION_free(X509_delete_ext(cert, 0));
+    X509_set_subject_name(cert, nobody);
+    X509_set_issuer_name(cert, nobody);
+    X509_NAME_free(nobody);
+    ERR_clear_error();
+}
+
+void ek_tls_session_free(struct ek_tls_session *session)
+{
+    if (!session)
+        return;
+    SSL_free(session->ssl);
+    ek_free(session->note);
+    ek_tls_clients_unref(session->clients);
+    ek_free(session);
+}
+
+int ek_tls_session_input(struct ek_tls_session *session, const char *data, size_t len)
+{
+    return len == 0 || BIO_write(session->in, data, (int)len) == (int)len ? 0 : EK_E_NOMEM;
+}
+
+int ek_tls_session_read(struct ek_tls_session *session, char *buf, size_t size, bool *ret_end,
+                        struct ek_err *err)
+{
+    *ret_end = false;
+    if (session->failed)
+        return ek_err_set(err, EK_E_TLS, "TLS session has failed");
+    ERR_clear_error();
+    int n = SSL_read(session->ssl, buf, (int)size);
+    if (n > 0)
+        return n;
+    switch (SSL_get_error(session->ssl, n)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+        return 0;
+    case SSL_ERROR_ZERO_RETURN:
+        *ret_end = true;
+        return 0;
+    default:
+        session->failed = true;
+        return ek_tls_fail__(err, EK_E_TLS,
+                             SSL_is_init_finished(session->ssl) ? "TLS" : "TLS handshake");
+    }
+}
+
+bool ek_tls_session_waits(const struct ek_tls_session *session)
+{
+    return BIO_ctrl_pending(session->in) > 0 || SSL_has_pending(session->ssl);
+}
+
+int ek_tls_session_write(struct ek_tls_session *session, const char *data, size_t len,
+                         struct ek_err *err)
+{
+    if (len == 0)
+        return 0;
+    ERR_clear_error();
+    if (!session->failed && SSL_write(session->ssl, data, (int)len) == (int)len)
+        return 0;
+    session->failed = true;
+    return ek_tls_fail__(err, EK_E_TLS, "TLS");
+}
+
+void ek_tls_session_end(struct ek_tls_session *session)
+{
+    if (!session->failed && SSL_is_init_finished(session->ssl))
+        SSL_shutdown(session->ssl);
+    ERR_clear_error();
+}
+
+/* Memory BIOs keep the size of the most that ever was in them. */
+static size_t trim(BIO *bio)
+{
+    BUF_MEM *memory = NULL;
+
+    BIO_get_mem_ptr(bio, &memory);
+    if (memory && memory->length == 0 && memory->max > BUFFER_KEEP) {
+        BUF_MEM *fresh = BUF_MEM_new();
+        if (fresh) {
+            BIO_set_mem_buf(bio, fresh, BIO_CLOSE); /* releases the old one */
+            memory = fresh;
+        }
+    }
+    return memory ? memory->max : 0;
+}
+
+size_t ek_tls_session_trim(struct ek_tls_session *session)
+{
+    /* SSL_MODE_RELEASE_BUFFERS leaves the 16 kB of a client's side for records after the handshake.
+     * Does nothing while octets wait there. */
+    SSL_free_buffers(session->ssl);
+    return trim(session->in) + trim(session->out);
+}
+
+bool ek_tls_session_is_h2(const struct ek_tls_session *session)
+{
+    const unsigned char *name = NULL;
+    unsigned len = 0;
+
+    SSL_get0_alpn_selected(session->ssl, &name, &len);
+    return len == 2 && !memcmp(name, "h2", 2);
+}
+
+bool ek_tls_session_ready(const struct ek_tls_session *session)
+{
+    return !session->failed && SSL_is_init_finished(session->ssl);
+}
+
+size_t ek_tls_session_output(struct ek_tls_session *session, char *buf, size_t size)
+{
+    int n = BIO_read(session->out, buf, (int)size);
+    return n > 0 ? (size_t)n : 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `evenkeel mutate` and `evenkeel lint` share: manifests read from files, and a small world
+ * made of them that the engine and the checks can ask, without a cluster.
+ *
+ * Model: files hold objects in YAML or JSON, several in one file, lists of them, folders of files.
+ * Policies and bindings among them make the policy set; CustomResourceDefinitions bring schemas
+ * and resource names; Namespaces are what objects live in. One thread. Everything lives in struct
+ * ek_ci and is released by ek_ci_done.
+ */
+#ifndef CONTROLLER_MANIFESTS_MANIFESTS_INTERNAL_H
+#define CONTROLLER_MANIFESTS_MANIFESTS_INTERNAL_H
+
+#include <stdio.h>
+
+#include "api/base/map.h"
+#include "api/obj.h"
+#include "api/schema/builtin.h"
+#include "api/schema/schema.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/output.h"
+#include "reconcilers/mutation/rules.h"
+#include "reconcilers/mutation/validate.h"
+#include "reconcilers/plan/objects.h"
+#include "reconcilers/policylint/typecheck.h"
+
+/* Exit codes of both commands. */
+#define EK_CI_EXIT_FOUND 1 /* denied, failed, golden differs; findings */
+#define EK_CI_EXIT_USAGE 2 /* flags, files, data that is no good */
+
+/* Prints err, and returns EK_CI_EXIT_USAGE. */
+static inline int ek_ci_complain(const struct ek_err *err)
+{
+    ek_complain(err);
+    return EK_CI_EXIT_USAGE;
+}
+
+#define EK_CI_FILE_MAX ((size_t)64 << 20)
+
+/* An object of a file. */
+struct ek_ci_object {
+    yyjson_val *value;
+    const char *source; /* the file's name, "standard input" */
+};
+
+struct ek_ci_objects {
+    struct ek_ci_object *list; /* owned */
+    size_t n;
+};
+
+/* Schemas that a file or a CustomResourceDefinition brought. */
+struct ek_ci_schema {
+    struct ek_schema *schema;
+};
+
+struct ek_ci {
+    struct ek_arena *arena;
+    yyjson_doc **docs; /* owned: all that was read */
+    size_t n_docs;
+    bool stdin_taken, skip_unknown;
+    size_t n_skipped; /* documents that skip_unknown left out */
+
+    struct ek_ci_objects objects;  /* of -f, but policies and bindings */
+    struct ek_ci_objects params;   /* of --params */
+    struct ek_ci_objects old;      /* of --old */
+    struct ek_ci_objects policies; /* and bindings, as they were read */
+    struct ek_ci_objects crds;
+    yyjson_val *namespace_object; /* of --namespace-object; NULL without */
+
+    int minor;                  /* of the built-in kinds */
+    struct ek_schema *builtin;  /* NULL when only files count */
+    struct ek_ci_schema *extra; /* owned */
+    size_t n_extra;
+
+    const struct ek_policy **compiled;         /* owned, in the order of their names */
+    const struct ek_ci_object **compiled_from; /* owned: what each was read from */
+    size_t n_compiled;
+    const struct ek_binding **bindings;        /* owned */
+    const struct ek_ci_object **bindings_from; /* owned, of the n_read_bindings */
+    size_t n_bindings;
+    size_t n_read_bindings; /* those that were read come first, then those made up */
+    struct ek_bound *bound; /* owned: of mutating policies */
+    size_t n_bound;
+    struct ek_bound *validating; /* owned: of validating policies, by policy and binding */
+    size_t n_validating;
+
+    yyjson_val *allow, *deny;          /* lists of rules; NULL without */
+    struct ek_equivalents equivalents; /* that the world has */
+
+    struct ek_ci_fields *fields; /* owned; NULL: not looked at */
+
+    yyjson_mut_doc *notes_doc;
+    yyjson_mut_val *notes; /* array of texts, each once */
+};
+
+/* The flags that say what is read. */
+struct ek_ci_options {
+    struct ek_flag_list files, params, schemas;
+    bool skip_unknown;                 /* leave out documents without apiVersion and kind */
+    struct ek_cluster_options cluster; /* for --schema cluster */
+    const char *compat;                /* controller/cli/compat.h; "" without */
+};
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member's name */
+#define EK_SKIP_UNKNOWN_FLAG(holder, member)                                                       \
+    {                                                                                              \
+        .name = "skip-unknown", .type = EK_FLAG_BOOL, .offset = offsetof(holder, member),          \
+        .help = "Leave out documents without apiVersion and kind, such as values of a Helm chart"  \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+/* Reads all of path (a file, a folder, "-") into objects; lists are taken apart. */
+int ek_ci_read(struct ek_ci *ci, const char *path, struct ek_ci_objects *objects,
+               struct ek_err *err);
+
+/* Keeps a document until ek_ci_done. */
+void ek_ci_own(struct ek_ci *ci, yyjson_doc *doc);
+
+/* Reads the documents of a file, JSON or YAML, into an array that ci owns; shown is the file's name
+ * in messages. */
+int ek_ci_read_documents(struct ek_ci *ci, const char *path, const char *shown,
+                         yyjson_doc **ret_doc, struct ek_err *err);
+
+/* ---- Fields that releases of Kubernetes know ---- */
+
+/* The version whose API servers the objects are for, what they do not know of the objects, and the
+ * data that shows this. */
+struct ek_ci_fields {
+    struct ek_plan_data data;
+    struct ek_plan_target target; /* from: the version to go back to; unknown without */
+    struct ek_plan_report report;
+};
+
+/*
+ * From here on the fields of all objects that are read are looked at, for the version that --compat
+ * means (API servers of 1.NN + 1, which may go back to 1.NN), or else for the version of the
+ * built-in schemas; for none with the schemas of a cluster, whose version is not read.
+ */
+int ek_ci_fields_open(struct ek_ci *ci, const struct ek_ci_options *options, struct ek_err *err);
+void ek_ci_fields_free(struct ek_ci_fields *fields);
+
+/* Adds to the report which fields of an object are not known; line as in struct ek_plan_object. */
+void ek_ci_fields_check(struct ek_ci *ci, const struct ek_ci_object *object,
+                        size_t (*line)(void *ctx, const char *path), void *ctx);
+
+/* The same for what policies made of an object, without the fields that it had before. */
+void ek_ci_fields_check_result(struct ek_ci *ci, yyjson_val *before,
+                               const struct ek_ci_object *after);
+
+/* Fields of kinds, for checks of expressions; in ci's arena. */
+const struct ek_type_gaps *ek_ci_fields_gaps(struct ek_ci *ci);
+
+/* Reads what the options name, and sorts it. After success or failure: ek_ci_done. */
+int ek_ci_init(struct ek_ci *ci, const struct ek_ci_options *options, struct ek_err *err);
+void ek_ci_done(struct ek_ci *ci);
+EK_CLEANUP(ek_ci, ek_ci_done)
+
+/* Takes a reference to a schema, or a list of CustomResourceDefinitions. */
+void ek_ci_add_schema(struct ek_ci *ci, struct ek_schema *schema);
+void ek_ci_add_crds(struct ek_ci *ci, yyjson_doc *doc);
+
+/* Reads all schemas and CustomResourceDefinitions of a cluster; blocks. */
+int ek_ci_fetch(struct ek_ci *ci, const struct ek_cluster_options *cluster, struct ek_err *err);
+
+/* Compiles policies and bindings and pairs them; compat_minor as in ek_policy_new. */
+void ek_ci_bind(struct ek_ci *ci, int compat_minor);
+
+/* Says something once. */
+void ek_ci_note(struct ek_ci *ci, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The resource that objects of a kind are; false for a guess. */
+struct ek_ci_resource {
+    struct ek_gvr resource;
+    bool namespaced;
+};
+bool ek_ci_resource_of(struct ek_ci *ci, const struct ek_gvk *kind, bool has_namespace,
+                       struct ek_ci_resource *ret);
+
+/* The schema that has a kind, NULL when none has. Borrowed. */
+const struct ek_schema *ek_ci_schema_of(const struct ek_ci *ci, const struct ek_gvk *kind);
+
+/* Calls fn for each resource (and kind) that a rule of matchConstraints covers, until all known
+ * ones were looked at. */
+void ek_ci_each_kind(const struct ek_ci *ci,
+                     void (*fn)(void *arg, const struct ek_gvr *resource, const char *subresource,
+                                const struct ek_gvk *kind),
+                     void *arg);
+
+/* Whether one of the policies and bindings is a binding. */
+bool ek_ci_is_binding(const struct ek_ci_object *object);
+
+/* Whether an object is a CustomResourceDefinition, of any version. */
+bool ek_ci_is_definition(const struct ek_ci_object *object);
+
+/* What an object says it is; group "" is core. Strings live in the arena. */
+struct ek_gvk ek_ci_kind_of(struct ek_ci *ci, yyjson_val *object);
+struct ek_gvk ek_ci_split_kind(struct ek_ci *ci, const char *api_version, const char *kind);
+
+/* The world of the engine; arg is ci. */
+void ek_ci_world(struct ek_ci *ci, struct ek_mutation_world *ret);
+
+/* The resources that API servers take for other versions of one: those of a definition, and
+ * built-in ones of one name ("events" of both groups). */
+void ek_ci_each_equivalent(void *ci, const struct ek_gvr *resource, const char *subresource,
+                           bool (*fn)(void *fn_arg, const struct ek_gvr *other,
+                                      const struct ek_gvk *kind),
+                           void *fn_arg);
+
+/* The scale subresource of a CustomResourceDefinition's version, or its status: the value under
+ * spec.versions[].subresources; NULL without. */
+yyjson_val *ek_ci_crd_subresource(const struct ek_ci *ci, const struct ek_gvr *resource,
+                                  const char *subresource);
+
+/* The built-in subresource of a resource; NULL when it has none. */
+const struct ek_builtin_resource *ek_ci_builtin_subresource(const struct ek_ci *ci,
+                                                            const struct ek_gvr *resource,
+                                                            const char *subresource);
+
+/* "name", "namespace/name"; in the arena. */
+const char *ek_ci_key(struct ek_ci *ci, yyjson_val *object);
+
+/* ---- mutate ---- */
+
+struct ek_mutate_options {
+    struct ek_ci_options inputs;
+    const char *operation;   /* "" for CREATE, or UPDATE where --old has the object */
+    const char *subresource; /* "" for the objects themselves */
+    const char *old, *namespace_object, *user, *allow, *deny, *expect;
+    struct ek_flag_list groups, extra; /* extra: "key=value" */
+    bool update_golden, allow_empty;
+    const char *output, *color, *denied;
+};
+
+/*
+ * Makes the request that an API server would make of an object: an admission request's JSON, owned.
+ * With a subresource it is an update of that, or a creation where its kind is its own (an
+ * Eviction); a Scale is made of the object that is scaled. NULL for an object that has no such
+ * subresource, which is noted. Errors: EK_E_INVAL, EK_E_NOMEM.
+ */
+int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
+                      const struct ek_ci_object *object, yyjson_doc **ret_doc, struct ek_err *err);
+
+/*
+ * Judges a request whose object has become object (NULL: it is as it was) by the validating
+ * policies. ret is in arena. Returns 0 or an error.
+ */
+int ek_mutate_validate(struct ek_ci *ci, yyjson_val *request, yyjson_val *object,
+                       const struct ek_mutation_world *world, struct ek_arena *arena,
+                       struct ek_validating_outcome *ret, struct ek_err *err);
+
+/* Adds what the validating policies said to a result. */
+void ek_mutate_add_validation(yyjson_mut_doc *doc, yyjson_mut_val *result,
+                              const struct ek_validating_outcome *outcome);
+
+/* Handles the result of one object, which is valid during the call. Returns 0 or an error, which
+ * ends the run. */
+typedef int (*ek_mutate_fn)(void *ctx, yyjson_val *result, struct ek_err *err);
+
+/* Runs the objects through the engine, one by one, in their order. */
+int ek_mutate_each(struct ek_ci *ci, const struct ek_mutate_options *options, ek_mutate_fn fn,
+                   void *ctx, struct ek_err *err);
+
+/* ---- mutate: golden files ---- */
+
+/* Compares results with the files of a folder, or writes the files. */
+struct ek_golden {
+    const char *folder; /* borrowed */
+    bool update;
+    size_t differ;       /* results that differ, and files without a result */
+    struct ek_map names; /* file names of the results so far; the values are owned */
+};
+
+int ek_golden_open(struct ek_golden *golden, const char *folder, bool update, struct ek_err *err);
+/* One result. Prints a difference on stderr. Returns 0, or an error of the files. */
+int ek_golden_add(struct ek_golden *golden, yyjson_val *result, struct ek_err *err);
+/* Reports the .yaml files of the folder that no result has. */
+int ek_golden_end(struct ek_golden *golden, struct ek_err *err);
+void ek_golden_done(struct ek_golden *golden);
+
+/* ---- mutate: output ---- */
+
+/* Writes results as they come, in memory for one of them; a table is written at the end, and so is
+ * -o yaml --denied fail, all of it from memory: a container may have no folder for files. */
+struct ek_mutate_output {
+    const struct ek_mutate_options *options;
+    struct ek_text_table *table; /* -o table; owned */
+    struct ek_buf held;          /* -o yaml --denied fail: what is printed if nothing is denied */
+    size_t n, denied;
+};
+
+int ek_mutate_output_open(struct ek_mutate_output *out, const struct ek_mutate_options *options,
+                          struct ek_err *err);
+int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struct ek_err *err);
+/* notes as in struct ek_ci. Errors: EK_E_LIMIT, EK_E_NOMEM, EK_E_NET for a failed write. */
+int ek_mutate_output_end(struct ek_mutate_output *out, yyjson_mut_val *notes, struct ek_err *err);
+void ek_mutate_output_done(struct ek_mutate_output *out);
+
+/* "apps/v1 Deployment prod/web", "apps/v1 Deployment prod/web /status". */
+void ek_mutate_title(yyjson_val *result, struct ek_buf *out);
+/* The changes of each policy with a diff. */
+int ek_mutate_diff(yyjson_val *result, bool color, struct ek_buf *out);
+/* A table of results, and its rows for one; ek_text_table_free. */
+struct ek_text_table *ek_mutate_table_new(void);
+void ek_mutate_table_add(struct ek_text_table *table, yyjson_val *result);
+
+/* Appends a unified diff of two texts, with all of it as context up to three lines. */
+int ek_text_diff(const char *before, const char *after, bool color, struct ek_buf *out);
+
+#endif

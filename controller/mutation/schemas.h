@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Schemas of the kinds that policies are for, kept true to what the API server publishes.
+ *
+ * Every server lists its OpenAPI v3 documents, one per group version, with a hash for each (GET
+ * /openapi/v3). The list is requested periodically; a required document is fetched when
+ * its hash is new, and compiled on uv's thread pool. CustomResourceDefinitions' schemas are among
+ * them. What was learned once stays until it is replaced: on a control plane of mixed versions the
+ * next answer may come from a server that does not know the group version.
+ *
+ * Threading: the loop thread; changed is called from the loop.
+ */
+#ifndef CONTROLLER_MUTATION_SCHEMAS_H
+#define CONTROLLER_MUTATION_SCHEMAS_H
+
+#include <uv.h>
+
+#include "api/schema/schema.h"
+#include "informers/client/client.h"
+#include "reconcilers/mutation/needs.h"
+
+#define EK_MUTATION_SCHEMAS_MAX 512 /* documents that are kept */
+
+struct ek_mutation_schemas;
+
+/* changed is called when a schema is new or has changed. No request precedes the first
+ * ek_mutation_schemas_want. */
+struct ek_mutation_schemas *ek_mutation_schemas_new(uv_loop_t *loop, struct ek_client *client,
+                                                    void (*changed)(void *ctx), void *ctx);
+
+/* Sets the required schemas, all of them; strings are copied. Missing ones are requested at
+ * once. */
+void ek_mutation_schemas_want(struct ek_mutation_schemas *schemas,
+                              const struct ek_schema_want *wants, size_t n);
+
+/* Calls fn with each schema that is there. */
+void ek_mutation_schemas_each(const struct ek_mutation_schemas *schemas,
+                              void (*fn)(void *ctx, const char *group, const char *version,
+                                         const struct ek_schema *schema),
+                              void *ctx);
+
+/* Grows with each schema that comes or is replaced: what was concluded from all of them still holds
+ * while it is the same. */
+unsigned long ek_mutation_schemas_version(const struct ek_mutation_schemas *schemas);
+
+/* True when everything that is wanted and published is there. */
+bool ek_mutation_schemas_are_settled(const struct ek_mutation_schemas *schemas);
+
+/* Why schemas are missing, "" for nothing; borrowed. */
+const char *ek_mutation_schemas_error(const struct ek_mutation_schemas *schemas);
+
+/* Ends everything; on_closed is called from the loop when it is gone. */
+void ek_mutation_schemas_close(struct ek_mutation_schemas *schemas, void (*on_closed)(void *ctx),
+                               void *ctx);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* As whom a request goes to an API server. */
+#include "controller/proxy/proxy-internal.h"
+
+/* The Host of every request: a name that each API server has, so that a request can go to another
+ * one as it is. */
+#define HOST "kubernetes.default.svc"
+
+/* Adds the credentials of the account that impersonates; false when they are not known. */
+static bool put_account(struct ek_proxy_front *front)
+{
+    const struct ek_proxy_config *config = front->proxy->config;
+    struct ek_proxy_exchange *x = &front->exchange;
+
+    if (config->options.policy.mode != EK_IDENTITY_IMPERSONATE || !x->identity.ours)
+        return true;
+    char *account = ek_proxy_board_account(config->board);
+    bool known = account != NULL;
+    if (known && *account)
+        ek_buf_printf(&x->head, "Authorization: %s\r\n", account);
+    ek_free(account);
+    return known;
+}
+
+bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identity_pair *headers,
+                            size_t n_headers)
+{
+    struct ek_proxy_exchange *x = &front->exchange;
+    const struct ek_identity_user user = {.name = front->conn->subject.name,
+                                          .uid = "",
+                                          .groups =
+                                              (const char *const *)front->conn->subject.groups,
+                                          .n_groups = front->conn->subject.n_groups};
+    const struct ek_identity_request request = {.version = 11,
+                                                .method = x->method,
+                                                .authority = "",
+                                                .headers = headers,
+                                                .n_headers = n_headers,
+                                                .user = front->conn->has_subject ? &user : NULL,
+                                                .host = HOST,
+                                                .remote_ip = front->conn->client->ip};
+
+    int rc = ek_identity_forward(&front->proxy->options.policy, &request, &x->identity, &x->head);
+    if (!rc && !x->identity.refusal.code && !put_account(front))
+        ek_proxy_answer_set(&x->identity.refusal, 503, 1,
+                            "the credentials of the proxy are not known");
+    rc = rc ? rc : x->head.failed;
+    if (!rc && !x->identity.refusal.code)
+        return true;
+    if (rc)
+        ek_proxy_answer_set(&x->identity.refusal, 431, 0, "the header is too large");
+    ek_exchange_answer_ambiguous__(front, &x->identity.refusal);
+    return false;
+}
+
+bool ek_exchange_is_unaccepted__(const struct ek_proxy_front *front, int status)
+{
+    return status == 401 && front->exchange.identity.ours &&
+           front->proxy->options.policy.mode == EK_IDENTITY_IMPERSONATE;
+}
+
+/* The client is not to believe that its certificate is refused. */
+void ek_exchange_unaccepted__(struct ek_proxy_front *front)
+{
+    struct ek_proxy_answer answer = {0};
+
+    ek_log_info_limited(front->proxy->config->log, 5, 60000,
+                        "An API server does not accept the credentials of the proxy",
+                        EK_S("peer", front->exchange.peer_name));
+    front->exchange.relayed = false;
+    ek_proxy_answer_set(&answer, 503, 1,
+                        "an API server does not accept the credentials of the proxy");
+    ek_exchange_answer__(front, &answer);
+}

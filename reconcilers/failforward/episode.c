@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of an episode: begun, continued, ended, and what was done in it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/base/time.h"
+#include "reconcilers/failforward/ladder-internal.h"
+
+/* OLM is back at the version before the one that failed: S5 was taken, or the version that fixes it
+ * waits for approval. This version is no recovery. */
+static bool is_back(const struct ek_ff_state *state, const struct ek_ff_memory *memory)
+{
+    int64_t made_ms = state->head.created_ms;
+    bool cleared = memory->acts[EK_FF_CLEAR].n && made_ms < memory->acts[EK_FF_CLEAR].last_ms;
+
+    return cleared || (state->offered && strcmp(state->head.name, memory->failing) != 0 &&
+                       made_ms <= memory->since_ms);
+}
+
+void ek_ff_remember(const struct ek_ff_state *state, const struct ek_ff_finding *finding,
+                    int64_t now_ms, struct ek_ff_memory *memory)
+{
+    bool fails = finding->class != EK_FF_HEALTHY && finding->class != EK_FF_F9;
+
+    if (!fails) {
+        if (*memory->failing && state->head.phase == EK_FF_SUCCEEDED && !is_back(state, memory)) {
+            memset(memory->acts, 0, sizeof memory->acts);
+            memory->failing[0] = '\0';
+            memory->recovered = true;
+        }
+    } else if (strcmp(memory->failing, finding->failing) != 0 || !*memory->failing) {
+        memset(memory->acts, 0, sizeof memory->acts);
+        snprintf(memory->failing, sizeof memory->failing, "%s", finding->failing);
+        memory->since_ms = finding->since_ms == EK_TIME_UNSET ? now_ms : finding->since_ms;
+        memory->recovered = false;
+    }
+    if (!fails && now_ms - memory->acts[EK_FF_POKE].last_ms >= EK_FF_DAY_MS)
+        memory->acts[EK_FF_POKE].n = 0;
+    if (*memory->pinned && state->head.obj && !strcmp(memory->pinned, state->head.name) &&
+        !ek_ff_is_held(&state->head) && state->head.phase != EK_FF_PENDING)
+        memory->pinned[0] = '\0';
+    if (memory->switched && state->group && !state->switched_on)
+        memory->switched = false; /* a person switched the group off */
+}
+
+void ek_ff_note(const struct ek_ff_next *next, int64_t now_ms, struct ek_ff_memory *memory)
+{
+    enum ek_ff_act act = next->act;
+
+    if (act == EK_FF_NO_ACT)
+        return;
+    if (ek_ff_leaves_version__(act) && !memory->acts[act].n) {
+        if (now_ms - memory->hops_ms >= EK_FF_DAY_MS) {
+            memory->hops = 0;
+            memory->hops_ms = now_ms;
+        }
+        memory->hops += act == EK_FF_RELEASE;
+    }
+    memory->acts[act].n++;
+    memory->acts[act].last_ms = now_ms;
+    if (act == EK_FF_PIN)
+        snprintf(memory->pinned, sizeof memory->pinned, "%s", next->target);
+    else if (act == EK_FF_UNPIN || act == EK_FF_RELEASE)
+        memory->pinned[0] = '\0';
+    else if (act == EK_FF_SWITCH)
+        memory->switched = true;
+    else if (act == EK_FF_UNSWITCH)
+        memory->switched = false;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reconcilers/failforward/status.h"
+
+#include <string.h>
+
+#include "api/base/mem.h"
+#include "api/base/quote.h"
+#include "api/base/time.h"
+#include "api/cond.h"
+#include "reconcilers/failforward/memory.h"
+
+/* Texts of others in a status, in bytes. */
+#define TEXT_MAX 1024
+
+#define GATED                                                                                      \
+    "the steps were not tried with this version of OLM: allow it by olmVersions in a "             \
+    "FailForwardPolicy, or act by hand"
+
+const char *ek_ff_remedy(enum ek_ff_blocked blocked)
+{
+    static const char *const remedies[EK_FF_BLOCKED_MAX] = {
+        [EK_FF_NOT_BLOCKED] = "",
+        [EK_FF_INCOMPATIBLE_CRD] =
+            "Repair the objects that the message names, or serve the stored version; or the author "
+            "publishes a version whose CRD accepts them.",
+        [EK_FF_NEEDS_ADMIN] =
+            "Grant the missing right, keep one OperatorGroup in the namespace, or correct the "
+            "install mode.",
+        [EK_FF_NO_EDGE] =
+            "The author of the operator publishes a version that replaces or skips the failing "
+            "one; or the catalog becomes readable.",
+        [EK_FF_NAMESPACE_SHARED] =
+            "Give consent for all Subscriptions of the namespace, or move the operator to a "
+            "namespace of its own.",
+        [EK_FF_MANUAL_APPROVAL] = "Approve the InstallPlan.",
+        [EK_FF_NOT_UPGRADEABLE] =
+            "Wait for the operator, or override Upgradeable in its OperatorCondition.",
+        [EK_FF_BUDGET_EXHAUSTED] =
+            "Look at the failure; allow more attempts in the FailForwardPolicy.",
+        [EK_FF_STARTING_CSV] = "Remove spec.startingCSV of the Subscription.",
+        [EK_FF_NOT_ALLOWED] = "Allow the step: by the mode, by allowedActions of the "
+                              "FailForwardPolicy, or by the rights of Evenkeel.",
+    };
+    return remedies[blocked];
+}
+
+void ek_ff_required(const struct ek_ff_finding *finding, const struct ek_ff_next *next,
+                    struct ek_buf *out)
+{
+    if (next->by_hook && finding->hook.kind)
+        ek_ff_hook_remedy(&finding->hook, out);
+    else
+        ek_buf_puts(out, ek_ff_remedy(next->blocked));
+}
+
+static void put(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, const char *text)
+{
+    struct ek_str s = ek_str_from(text ? text : "");
+
+    if (s.len)
+        yyjson_mut_obj_add_strncpy(doc, object, name, s.p, ek_utf8_cut(s, TEXT_MAX));
+}
+
+static void put_time(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, int64_t ms)
+{
+    char time[EK_TIME_SIZE];
+
+    if (ms != EK_TIME_UNSET && ms > 0)
+        yyjson_mut_obj_add_strcpy(doc, object, name, ek_time_format(ms, time));
+}
+
+static bool fails(const struct ek_ff_verdict *v)
+{
+    return v->finding.class != EK_FF_HEALTHY;
+}
+
+static const char *class_of(const struct ek_ff_verdict *v)
+{
+    return fails(v) ? ek_ff_class_name(v->finding.class) : "Healthy";
+}
+
+static const char *fix_of(const struct ek_ff_verdict *v)
+{
+    return v->edges.from_failing.next ? v->edges.from_failing.next : v->edges.from_running.next;
+}
+
+static void put_versions(const struct ek_ff_verdict *v, yyjson_mut_doc *doc, yyjson_mut_val *status)
+{
+    yyjson_mut_val *versions = yyjson_mut_obj_add_obj(doc, status, "versions");
+
+    put(doc, versions, "installed", v->state.installed);
+    put(doc, versions, "current", v->state.current);
+    put(doc, versions, "running", v->state.running.obj ? v->state.running.name : "");
+    put(doc, versions, "failing", fails(v) ? v->finding.failing : "");
+    put(doc, versions, "next", fix_of(v));
+}
+
+static void put_evidence(const struct ek_ff_verdict *v, yyjson_mut_doc *doc, yyjson_mut_val *status)
+{
+    const struct ek_ff_finding *f = &v->finding;
+
+    if (!fails(v))
+        return;
+    put(doc, status, "cause", ek_ff_cause_name(f->cause));
+    yyjson_mut_val *e = yyjson_mut_obj_add_obj(doc, status, "evidence");
+    put(doc, e, "kind", f->kind);
+    put(doc, e, "name", f->name);
+    put(doc, e, "phase", f->phase);
+    put(doc, e, "reason", f->reason);
+    put(doc, e, "message", f->text);
+    put_time(doc, e, "since", v->memory.since_ms);
+}
+
+static void put_next(const struct ek_ff_verdict *v, yyjson_mut_doc *doc, yyjson_mut_val *status)
+{
+    const struct ek_ff_next *next = &v->next;
+
+    if (next->step == EK_FF_NONE)
+        return;
+    yyjson_mut_val *n = yyjson_mut_obj_add_obj(doc, status, "next");
+    put(doc, n, "step", ek_ff_step_name(next->step));
+    put(doc, n, "write", ek_ff_act_name(next->act));
+    put(doc, n, "target", next->target);
+    put(doc, n, "reason", ek_ff_blocked_name(next->blocked));
+    put(doc, n, "message", next->why);
+    put(doc, n, "subscriptions", next->blocked == EK_FF_NAMESPACE_SHARED ? v->neighbors : "");
+    if (v->finding.again_ms != next->again_ms)
+        put_time(doc, n, "notBefore", next->again_ms);
+}
+
+static void put_required(const struct ek_ff_verdict *v, yyjson_mut_doc *doc, yyjson_mut_val *status)
+{
+    bool gated = !v->next.blocked && v->is_gated && fails(v);
+    EK_AUTO(ek_buf) required;
+
+    ek_buf_init(&required, (size_t)2 * TEXT_MAX);
+    ek_ff_required(&v->finding, &v->next, &required);
+    put(doc, status, "required", gated ? GATED : ek_buf_str(&required));
+}
+
+static void put_conditions(const struct ek_ff_verdict *v, int64_t now_ms, yyjson_mut_doc *doc,
+                           yyjson_mut_val *status)
+{
+    yyjson_val *root = v->report ? ek_obj_root(v->report) : NULL;
+    bool off = v->given == EK_FF_OFF, failed = fails(v);
+    EK_AUTO(ek_buf) blocked;
+
+    ek_buf_init(&blocked, (size_t)4 * TEXT_MAX);
+    ek_buf_printf(&blocked, "%s%s%s", v->next.why,
+                  v->next.blocked == EK_FF_NAMESPACE_SHARED ? ": " : "",
+                  v->next.blocked == EK_FF_NAMESPACE_SHARED ? v->neighbors : "");
+    struct ek_cond conditions[] = {
+        {"Failing", failed ? EK_COND_TRUE : EK_COND_FALSE, class_of(v), v->finding.text},
+        {"Blocked", EK_COND_FALSE, "NotBlocked", ""},
+        {"Recovered", EK_COND_FALSE, failed ? "Failing" : "NeverFailed", ""},
+    };
+    if (v->next.blocked)
+        conditions[1] = (struct ek_cond){"Blocked", EK_COND_TRUE,
+                                         ek_ff_blocked_name(v->next.blocked), ek_buf_str(&blocked)};
+    else if (v->is_gated && failed)
+        conditions[1] = (struct ek_cond){"Blocked", EK_COND_TRUE, "UntriedOLM", GATED};
+    if (!failed && v->memory.recovered)
+        conditions[2] = (struct ek_cond){"Recovered", EK_COND_TRUE, "Healthy",
+                                         "the operator is healthy after a failure"};
+    for (size_t i = 0; off && i < EK_ARRAY_SIZE(conditions); i++)
+        conditions[i] = (struct ek_cond){conditions[i].type, EK_COND_UNKNOWN, "Off",
+                                         "nobody consents: nothing is observed"};
+    yyjson_mut_obj_add_val(doc, status, "conditions",
+                           ek_conds_merge(doc, ek_json_get(root, "status", "conditions", NULL),
+                                          conditions, EK_ARRAY_SIZE(conditions), 0, now_ms));
+}
+
+yyjson_mut_val *ek_ff_status(const struct ek_ff_verdict *v, int64_t now_ms, yyjson_mut_doc *doc)
+{
+    yyjson_mut_val *status = yyjson_mut_obj(doc);
+    yyjson_mut_val *episode = ek_ff_memory_write(doc, &v->memory);
+
+    put(doc, status, "mode", ek_ff_mode_name(v->consent.mode));
+    put(doc, status, "modeFrom", v->source);
+    if (v->given != EK_FF_OFF) {
+        put(doc, status, "class", class_of(v));
+        put_versions(v, doc, status);
+        put_evidence(v, doc, status);
+        put_required(v, doc, status);
+        put(doc, status, "catalogError", v->catalog_error);
+    }
+    put_next(v, doc, status);
+    if (episode)
+        yyjson_mut_obj_add_val(doc, status, "episode", episode);
+    put_conditions(v, now_ms, doc, status);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the command line of a control plane pod says of the process's versions and feature gates.
+ *
+ * kube-apiserver, kube-controller-manager and kube-scheduler take --emulated-version,
+ * --min-compatibility-version and --feature-gates (component-base: compatibility/registry.go,
+ * AddFlags, Kubernetes 1.36). A command line is read as a whole or not at all: where a part of it
+ * cannot be read, a flag in that part could change any of the three, so nothing is known. A line
+ * that the component itself would refuse is not the line of a running process and is not read
+ * either. The scheduler's --config file has no field for versions or gates
+ * (kubescheduler.config.k8s.io/v1), so that such a file does not matter here.
+ *
+ * The work is linear in the size of the pod. Pure; any thread. Strings live in the arena or are
+ * borrowed from the pod.
+ */
+#ifndef RECONCILERS_PEERS_POD_FLAGS_H
+#define RECONCILERS_PEERS_POD_FLAGS_H
+
+#include "reconcilers/peers/pod.h"
+
+/* A pod with more words in its command line, or more gates in its flags, is not read. */
+#define EK_POD_WORDS_MAX 1024
+#define EK_POD_GATES_MAX 512
+
+/* A feature gate that the flags set. */
+struct ek_pod_gate {
+    const char *name; /* without the component's prefix */
+    bool on;
+};
+
+/* What the flags of a kube-apiserver say of the APIs that it serves; all zero: the defaults. */
+struct ek_pod_api_flags {
+    const char *runtime_config; /* all values, "a/v1=true,b/v1=false"; NULL without the flag */
+    bool forward;               /* --emulation-forward-compatible */
+    bool runtime_forward;       /* --runtime-config-emulation-forward-compatible */
+};
+
+struct ek_pod_flags {
+    const char *unread; /* "" when the flags were read; otherwise why not, as a clause without
+                           a subject's name: "its command is sh, not kube-scheduler". All other
+                           members are empty then */
+    struct ek_minor emulation;       /* unknown: not set, so that the binary's version holds */
+    struct ek_minor min_compat;      /* unknown: not set, so that the default holds */
+    const struct ek_pod_gate *gates; /* what is set, not all that there are; by name, one each */
+    size_t n_gates;
+    struct ek_pod_api_flags apis;
+};
+
+/*
+ * Reads the flags of component's container in pod. They are unread also when the pod does not
+ * speak for a running process: the container is known not to run, or a static pod is being replaced
+ * by its kubelet.
+ */
+void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
+                       struct ek_pod_flags *ret_flags);
+
+/* Reads n arguments of a kube-apiserver that runs nowhere yet, as a manifest has them: only apis
+ * and unread are set. Words that are no flags do not count. */
+void ek_pod_api_flags_read(const char *const *args, size_t n, struct ek_arena *arena,
+                           struct ek_pod_flags *ret_flags);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who deserves which credential: the one place where the prober's targets get theirs.
+ *
+ * An owner of a node may write a mirror pod of any component with any podIP and any flags
+ * (kubernetes:plugin/pkg/admission/noderestriction admits it), and may hold a certificate of the
+ * cluster's authority for that IP (kubelet's serverTLSBootstrap). A certificate for an IP therefore
+ * proves no component, and a pod alone names no address that may see a credential:
+ *
+ *   API server              our own credentials, at an address of a trusted source: the
+ * EndpointSlice default/kubernetes, which API servers write themselves
+ *                           (kubernetes:pkg/controlplane/reconcilers/endpointsadapter.go names it
+ *                           like the Service), spec.peers.endpoints, or the configured server
+ *   scheduler,              a token that may read /metrics only, where an API server has proven
+ *   controller manager      itself at the same IP, or spec.peers.endpoints names the IP
+ *   everything else         is not contacted
+ *
+ * That an API server proves the name kubernetes.default.svc before it sees the credential is the
+ * client's law (informers/client/client.h). Pure; any thread.
+ */
+#ifndef RECONCILERS_PEERS_TRUST_H
+#define RECONCILERS_PEERS_TRUST_H
+
+#include "reconcilers/peers/objs.h"
+
+/* Where an address was read; the most trusted first. */
+enum ek_address_source {
+    EK_ADDRESS_SLICE,      /* the EndpointSlice default/kubernetes */
+    EK_ADDRESS_SPEC,       /* spec.peers.endpoints */
+    EK_ADDRESS_CONFIGURED, /* the server that the kubeconfig names */
+    EK_ADDRESS_POD,        /* a static pod's status */
+    EK_ADDRESS_SOURCE_MAX,
+};
+
+struct ek_trust_input {
+    const char *component; /* "kube-apiserver", ... */
+    const char *address;   /* "ip:port" */
+    enum ek_address_source source;
+    bool ip_proven;  /* an API server has proven itself at this IP, see ek_trust_is_proven */
+    bool ip_in_spec; /* spec.peers.endpoints names this IP, with any port */
+};
+
+/* The credential for a process; EK_PROBE_NOT_CONTACTED for what is no address, may not be called
+ * (address.h) or is not trusted. */
+enum ek_probe_credential ek_trust_decide(const struct ek_trust_input *input);
+
+/* True when an API server has proven itself at the canonical IP ip in this process's life, by the
+ * probes of a view. */
+bool ek_trust_is_proven(const struct ek_probe_at *probes, size_t n, const char *ip);
+
+/* True when one of n addresses "ip:port" has the canonical IP ip. */
+bool ek_trust_names_ip(const char *const *addresses, size_t n, const char *ip);
+
+#endif

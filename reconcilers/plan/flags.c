@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags of a kube-apiserver in manifests: static pods, and configurations of kubeadm. */
+#include <string.h>
+
+#include "api/obj.h"
+#include "reconcilers/peers/pod_flags.h"
+#include "reconcilers/plan/apis.h"
+#include "reconcilers/plan/objects-internal.h"
+#include "reconcilers/plan/server_args.h"
+#include "reconcilers/plan/start.h"
+
+#define SERVER "kube-apiserver"
+#define GATES  "--feature-gates"
+
+/* The flag exists since 1.35 (component-base/compatibility/registry.go:AddFlags). */
+#define COMPAT_FLAG       "--min-compatibility-version"
+#define COMPAT_FLAG_SINCE EK_MINOR(1, 35)
+
+/* The first release that checks the dependencies of feature gates
+ * (component-base/featuregate/feature_gate.go:AddDependencies). */
+#define DEPENDENCIES_SINCE EK_MINOR(1, 35)
+
+/* The place of the last argument with a text; NULL without. */
+static const char *find_place(const struct ek_server_args *args, const char *text)
+{
+    const char *ret = NULL;
+
+    for (size_t i = 0; i < args->n; i++)
+        if (strstr(args->text[i], text))
+            ret = args->place[i];
+    return ret;
+}
+
+/* The place of the flag that a sentence is about: the argument with the gate's name, else that of
+ * the flag. */
+static const char *place_of(const struct ek_server_args *args, const char *gate)
+{
+    static const char *const flags[] = {"--emulated-version", COMPAT_FLAG};
+    const char *ret = *gate ? find_place(args, gate) : NULL;
+
+    if (!ret && *gate)
+        ret = find_place(args, GATES);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(flags) && !ret; i++)
+        ret = find_place(args, flags[i]);
+    if (!ret)
+        ret = find_place(args, GATES);
+    return ret ? ret : args->place[0];
+}
+
+static const char *remedy_of(enum ek_feature_problem_kind kind)
+{
+    static const char *const texts[] = {
+        [EK_FEATURE_BAD_TEXT] = "write Name=true or Name=false",
+        [EK_FEATURE_UNKNOWN] = "remove the gate from --feature-gates before the upgrade",
+        [EK_FEATURE_LOCKED] = "remove the gate from --feature-gates before the upgrade",
+        [EK_FEATURE_TOO_NEW] = "set the gate after the emulation version was raised",
+        [EK_FEATURE_DEPENDENT] = "set both gates to the same value",
+    };
+    return texts[kind];
+}
+
+/* What the registry of the newest binary does not have of an older one: a gate that was dropped
+ * since, and dependencies that were declared since. */
+static void weaken(const struct ek_plan_data *data, const struct ek_feature_problem *problem,
+                   struct ek_arena *arena, struct ek_plan_finding *finding, const char *at)
+{
+    finding->severity = EK_PLAN_UNKNOWN;
+    finding->remedy = "look the gate up in the documentation of the target";
+    if (problem->kind == EK_FEATURE_UNKNOWN)
+        finding->message = ek_arena_printf(arena, "%s has no feature gate %s; %s may have it",
+                                           data->binary_version, problem->gate, at);
+    else
+        finding->message =
+            ek_arena_printf(arena, "with the dependencies of %s, %s does not start: %s",
+                            data->binary_version, at, problem->text);
+}
+
+bool ek_plan_gate_problem__(const struct ek_plan_data *data, struct ek_minor binary,
+                            const struct ek_feature_problem *problem, struct ek_arena *arena,
+                            struct ek_plan_finding *ret_finding)
+{
+    bool older = ek_minor_cmp(binary, data->binary) < 0;
+    char at[EK_MINOR_SIZE];
+
+    if (problem->kind == EK_FEATURE_DEPENDENT && ek_minor_cmp(binary, DEPENDENCIES_SINCE) < 0)
+        return false;
+    ek_minor_format(binary, at);
+    *ret_finding = (struct ek_plan_finding){
+        .severity = EK_PLAN_ERROR,
+        .rule = "flag",
+        .message = ek_arena_printf(arena, SERVER " %s does not start: %s", at, problem->text),
+        .remedy = remedy_of(problem->kind),
+    };
+    if (older && (problem->kind == EK_FEATURE_UNKNOWN || problem->kind == EK_FEATURE_DEPENDENT))
+        weaken(data, problem, arena, ret_finding, at);
+    return true;
+}
+
+static void say_problem(const struct ek_plan_check *check, const struct ek_server_args *args,
+                        const struct ek_feature_problem *problem)
+{
+    struct ek_plan_finding f;
+
+    if (ek_plan_gate_problem__(check->target->data, check->target->to, problem,
+                               check->report->arena, &f))
+        ek_plan_say__(check, f.severity, f.rule, place_of(args, problem->gate), f.message,
+                      f.remedy);
+}
+
+/* The place of the first of the flags about APIs; NULL without. */
+static const char *api_place(const struct ek_server_args *args)
+{
+    static const char *const flags[] = {"--runtime-config-emulation-forward-compatible",
+                                        "--emulation-forward-compatible", "--runtime-config"};
+    const char *ret = NULL;
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(flags) && !ret; i++)
+        ret = find_place(args, flags[i]);
+    return ret;
+}
+
+/* --runtime-config and the flags for forward compatibility, which the binary of the data alone is
+ * known to take. */
+static void say_apis(const struct ek_plan_check *check, const struct ek_server_args *args,
+                     const struct ek_start *start)
+{
+    const struct ek_plan_data *data = check->target->data;
+    struct ek_arena *arena = check->report->arena;
+    const char *place = api_place(args);
+    struct ek_pod_flags flags;
+    char at[EK_MINOR_SIZE];
+
+    if (!place || ek_minor_cmp(check->target->to, data->binary) != 0)
+        return;
+    ek_minor_format(check->target->to, at);
+    ek_pod_api_flags_read(args->text, args->n, arena, &flags);
+    if (*flags.unread) {
+        ek_plan_say__(
+            check, EK_PLAN_UNKNOWN, "flag", place,
+            ek_arena_printf(arena, "the flags about APIs cannot be read: %s", flags.unread),
+            "write the flags out");
+        return;
+    }
+    const struct ek_api_config config = {
+        .emulation = start->emulation,
+        .emulates = ek_minor_cmp(start->emulation, check->target->to) < 0,
+        .runtime_config = flags.apis.runtime_config ? flags.apis.runtime_config : "",
+        .forward_compatible = flags.apis.forward,
+        .runtime_forward_compatible = flags.apis.runtime_forward,
+        .features = &start->gates};
+    const char *why =
+        ek_api_served(data, &config, arena, ek_arena_alloc(arena, data->n_resources + 1));
+    if (why)
+        ek_plan_say__(check, EK_PLAN_ERROR, "flag", place,
+                      ek_arena_printf(arena, SERVER " %s does not start: %s", at, why),
+                      "correct the flag with the upgrade");
+}
+
+static void say_start(const struct ek_plan_check *check, const struct ek_server_args *args)
+{
+    const struct ek_plan_data *data = check->target->data;
+    struct ek_arena *arena = check->report->arena;
+    struct ek_start start;
+    char at[EK_MINOR_SIZE];
+
+    if (ek_minor_cmp(check->target->to, data->binary) > 0 ||
+        ek_minor_cmp(check->target->to, data->oldest) < 0) {
+        if (find_place(args, GATES))
+            ek_plan_say__(check, EK_PLAN_UNKNOWN, "flag", find_place(args, GATES),
+                          ek_arena_printf(arena, "the feature gates of %s are not known",
+                                          ek_minor_format(check->target->to, at)),
+                          "use a release of Evenkeel that knows the target");
+        return;
+    }
+    if (ek_minor_cmp(check->target->to, COMPAT_FLAG_SINCE) < 0 && find_place(args, COMPAT_FLAG))
+        ek_plan_say__(check, EK_PLAN_ERROR, "flag", find_place(args, COMPAT_FLAG),
+                      ek_arena_printf(arena, SERVER " %s does not have the flag " COMPAT_FLAG,
+                                      ek_minor_format(check->target->to, at)),
+                      "remove the flag");
+    ek_start_read(&data->features, check->target->to, args->text, args->n, EK_MINOR_UNKNOWN,
+                  EK_MINOR_UNKNOWN, arena, &start);
+    for (size_t i = 0; i < start.problems.n; i++)
+        say_problem(check, args, &start.problems.list[i]);
+    for (size_t i = 0; i < start.n_errors && !start.problems.n; i++)
+        ek_plan_say__(check, EK_PLAN_ERROR, "flag", place_of(args, ""),
+                      ek_arena_printf(arena, SERVER " %s does not start: %s",
+                                      ek_minor_format(check->target->to, at), start.errors[i]),
+                      "correct the flag before the upgrade");
+    if (start.stage == EK_START_OK)
+        say_apis(check, args, &start);
+}
+
+bool ek_plan_check_flags__(const struct ek_plan_check *check)
+{
+    struct ek_server_args args = {.arena = check->report->arena};
+
+    bool found = ek_server_args_read(check->object->value, &args);
+    if (found)
+        say_start(check, &args);
+    return found;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the checks of an object share. */
+#ifndef RECONCILERS_PLAN_OBJECTS_INTERNAL_H
+#define RECONCILERS_PLAN_OBJECTS_INTERNAL_H
+
+#include "reconcilers/plan/objects.h"
+
+struct ek_plan_check {
+    const struct ek_plan_target *target;
+    const struct ek_plan_object *object;
+    struct ek_plan_report *report;
+    const char *api_version, *kind;
+    const char *shown;        /* "apps/v1 Deployment shop/web" */
+    struct ek_arena *scratch; /* for the texts of one finding; taken back when it is added */
+};
+
+/* A place in an object, as a chain of parts up to the object: a text is made only for a finding,
+ * because the texts of all places of an object are quadratic in its size. */
+struct ek_plan_place {
+    const struct ek_plan_place *up; /* NULL: the object itself */
+    const char *name;               /* of a member; NULL for an item */
+    size_t len;                     /* of name */
+    size_t index;                   /* of the item */
+    bool is_key;                    /* a key of a map: "[name]" and not ".name" */
+};
+
+/* The text of a place, "spec.containers[0].env[a]"; "" for NULL. Lives in arena. */
+const char *ek_plan_place_text__(const struct ek_plan_place *place, struct ek_arena *arena);
+
+/* Adds a finding about a field ("" for the object) of the object. Takes back what is in the scratch
+ * arena of the check. */
+void ek_plan_say__(const struct ek_plan_check *check, enum ek_plan_severity severity,
+                   const char *rule, const char *field, const char *message, const char *remedy);
+
+/* The lifecycle of an object's kind; NULL when the data has none. */
+const struct ek_api_lifecycle *ek_plan_lifecycle__(const struct ek_plan_data *data,
+                                                   yyjson_val *object, struct ek_arena *arena);
+
+/* Calls fn for each place of value that a path with "[]" and "{}" names. */
+void ek_plan_follow__(yyjson_val *value, const char *path,
+                      void (*fn)(void *ctx, yyjson_val *value, const struct ek_plan_place *place),
+                      void *ctx);
+
+/* Expressions that a version does not compile. */
+void ek_plan_check_expressions__(const struct ek_plan_check *check);
+
+/* API versions that go, where rules of webhooks and admission policies name them, and stored
+ * versions of a CustomResourceDefinition that the definition does not have. */
+void ek_plan_check_references__(const struct ek_plan_check *check);
+
+/* Webhooks: how API servers reach those that convert, and the versions of reviews. */
+void ek_plan_check_webhooks__(const struct ek_plan_check *check);
+
+/* Why a binary of a version refuses a feature gate, as an error or unknown; strings in arena. False
+ * for what the binary does not check. */
+bool ek_plan_gate_problem__(const struct ek_plan_data *data, struct ek_minor binary,
+                            const struct ek_feature_problem *problem, struct ek_arena *arena,
+                            struct ek_plan_finding *ret_finding);
+
+/* Flags of a kube-apiserver: in a Pod, in a ClusterConfiguration of kubeadm. True when the object
+ * has some. */
+bool ek_plan_check_flags__(const struct ek_plan_check *check);
+
+#endif

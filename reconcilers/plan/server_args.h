@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of a kube-apiserver in a manifest: that of the container of a static Pod, or
+ * apiServer.extraArgs of a ClusterConfiguration of kubeadm. Pure; the texts live in the arena or
+ * are borrowed from the object.
+ */
+#ifndef RECONCILERS_PLAN_SERVER_ARGS_H
+#define RECONCILERS_PLAN_SERVER_ARGS_H
+
+#include <stdbool.h>
+#include <yyjson.h>
+
+#include "api/base/arena.h"
+
+/* Arguments, each with its place in the object. Zero-initialise with arena. */
+struct ek_server_args {
+    struct ek_arena *arena;
+    const char **text;  /* "--name=value", or words as the container has them */
+    const char **place; /* "spec.containers[0].command[3]" */
+    size_t n, max;
+};
+
+/* Appends the command line that object has; the first words of a container are the program itself.
+ * Returns false when object is no manifest of a kube-apiserver, or has no arguments. */
+bool ek_server_args_read(yyjson_val *object, struct ek_server_args *args);
+
+#endif

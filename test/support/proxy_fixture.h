@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A proxy on a loop in a thread of its own, in front of two scripted API servers, "a" and "b", that
+ * speak TLS; and blocking clients for the test's thread (test/support/http_fixture.h has their
+ * functions). By the view, both serve core pods, "a" alone apps/v1 deployments, "b" alone batch/v1
+ * jobs.
+ */
+#ifndef TEST_SUPPORT_PROXY_FIXTURE_H
+#define TEST_SUPPORT_PROXY_FIXTURE_H
+
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "controller/proxy/proxy.h"
+#include "test/support/testpki.h"
+#include "test/support/testserver.h"
+
+struct proxy_fixture;
+
+/* An API server of the fixture. */
+struct proxy_fixture_server {
+    struct proxy_fixture *fixture;
+    const char *name;
+    struct testserver *server; /* NULL: nobody listens there */
+    char address[64];
+    bool routable, down, unknown; /* in the view; set before proxy_fixture_publish */
+    atomic_int requests;
+};
+
+struct proxy_fixture {
+    struct proxy_fixture_server servers[2];
+    testserver_fn handler; /* ctx: the server; called for each request */
+    bool alike;            /* by the view, both serve what "a" does */
+    struct testpki_cert authority, leaf;
+    struct ek_proxy_board *board;
+    struct ek_metrics *registry;
+    struct ek_proxy_metrics *metrics;
+    struct ek_proxy_config config;
+    struct ek_proxy *proxy;
+    struct ek_proxy_stats stats;
+    char address[64];
+    int64_t grace_ms;
+    atomic_int stale; /* calls of the board's on_stale */
+    uv_loop_t loop;
+    uv_thread_t thread;
+    uv_async_t async;
+    uv_sem_t done, closed;
+    uv_sem_t gate;    /* handlers wait here for the test */
+    uv_sem_t entered; /* handlers post it */
+    void (*task)(struct proxy_fixture *fixture);
+    uv_timer_t tick; /* turns the loop while proxy_fixture_wait_idle looks at the counters */
+    bool waiting;
+    uv_sem_t idle;
+};
+
+/* Starts both servers and publishes the view; then the caller changes config and calls the other.
+ */
+void proxy_fixture_prepare(struct proxy_fixture *fixture, testserver_fn handler);
+void proxy_fixture_start(struct proxy_fixture *fixture);
+void proxy_fixture_stop(struct proxy_fixture *fixture);
+
+/* Makes a view of what servers say, and publishes it. */
+void proxy_fixture_publish(struct proxy_fixture *fixture);
+
+/* Ends a server: nobody listens at its address any more. */
+void proxy_fixture_kill(struct proxy_fixture *fixture, size_t i);
+
+/* Begins to close the proxy; proxy_fixture_stop waits for the end. */
+void proxy_fixture_drain(struct proxy_fixture *fixture, int64_t grace_ms);
+
+struct ek_proxy_stats proxy_fixture_stats(struct proxy_fixture *fixture);
+
+/* Waits until no request is in flight, and no client is connected. */
+void proxy_fixture_wait_idle(struct proxy_fixture *fixture);
+
+int proxy_fixture_connect(const struct proxy_fixture *fixture);
+
+/* One request on a connection of its own; the whole response, owned. */
+char *proxy_fixture_get(const struct proxy_fixture *fixture, const char *path);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `evenkeel check` as its users meet it: arguments in, an exit code and two streams out. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/base/buf.h"
+#include "test/support/command.h"
+#include "test/support/suite.h"
+#include "test/support/testdir.h"
+
+/* What each row reads: files "name=text", in the folder that --from names as "@". */
+struct recorded {
+    const char *name, *text;
+};
+
+#define LIST(path, file) "{\"path\":\"" path "\",\"status\":200,\"file\":\"" file "\"}"
+#define SLICES           "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+#define CANDIDATES       "/apis/coordination.k8s.io/v1beta1/namespaces/kube-system/leasecandidates"
+
+/* One API server at 1.36, and a scheduler and a controller manager, known by LeaseCandidates. */
+static const struct recorded healthy[] = {
+    {"index.json", "[" LIST("/api/v1/nodes", "nodes.json") "," LIST(SLICES, "slices.json") "," LIST(
+                       "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
+                       "leases.json") "," LIST(CANDIDATES, "candidates.json") "]"},
+    {"peers.json",
+     "{\"apiservers\":[{\"hostname\":\"cp-a\",\"address\":\"10.0.0.1:6443\"}],"
+     "\"components\":[{\"hostname\":\"kcm\",\"component\":\"kube-controller-manager\"},"
+     "{\"hostname\":\"sched\",\"component\":\"kube-scheduler\"}]}"},
+    {"leases.json", "{\"items\":[]}"},
+    {"candidates.json", "{\"items\":[]}"},
+    {"slices.json",
+     "{\"items\":[{\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\",\"labels\":"
+     "{\"kubernetes.io/service-name\":\"kubernetes\"}},\"ports\":[{\"port\":6443}],"
+     "\"endpoints\":[{\"addresses\":[\"10.0.0.1\"]}]}]}"},
+    {"nodes.json", "{\"items\":[{\"metadata\":{\"name\":\"n1\"},"
+                   "\"status\":{\"nodeInfo\":{\"kubeletVersion\":\"v1.36.0\"}}}]}"},
+    {"peers/cp-a/index.json", "[" LIST("/version", "version.json") "]"},
+    {"peers/cp-a/version.json",
+     "{\"major\":\"1\",\"minor\":\"36\",\"gitVersion\":\"v1.36.2\","
+     "\"emulationMajor\":\"1\",\"emulationMinor\":\"36\","
+     "\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"35\"}"},
+    {"components/kcm/index.json", "[" LIST("/metrics", "metrics.txt") "]"},
+    {"components/kcm/metrics.txt", "version_info{component=\"kube\",binary=\"1.36.2\","
+                                   "emulation=\"1.36\",min_compat=\"1.35\"} 1\n"},
+    {"components/sched/index.json", "[" LIST("/metrics", "metrics.txt") "]"},
+    {"page", "evenkeel_proxy_client_requests_total{client=\"kubectl\",version=\"1.30\","
+             "verdict=\"Supported\"} 2\n"
+             "evenkeel_proxy_client_last_request_timestamp_seconds{client=\"kubectl\","
+             "version=\"1.30\"} 1700000000\n"
+             "evenkeel_proxy_client_requests_total{client=\"kubectl\",version=\"1.36\","
+             "verdict=\"Supported\"} 2\n"},
+    {"components/sched/metrics.txt", "version_info{component=\"kube\",binary=\"1.36.2\","
+                                     "emulation=\"1.36\",min_compat=\"1.35\"} 1\n"},
+};
+
+#define DOCUMENT(group)                                                                            \
+    "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"items\":["    \
+    "{\"metadata\":{\"name\":\"" group "\"},\"versions\":[{\"version\":\"v1\",\"resources\":[],"   \
+    "\"freshness\":\"Current\"}]}]}"
+#define AGGREGATED(path, file)                                                                     \
+    "{\"path\":\"" path "\",\"status\":200,\"file\":\"" file "\",\"headers\":{\"content-type\":"   \
+    "\"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList\"}}"
+
+/* The API server with its discovery documents. */
+static const struct recorded documents[] = {
+    {"peers/cp-a/index.json", "[" LIST("/version", "version.json") "," AGGREGATED(
+                                  "/api", "api.json") "," AGGREGATED("/apis", "apis.json") "]"},
+    {"peers/cp-a/api.json", DOCUMENT("")},
+    {"peers/cp-a/apis.json", DOCUMENT("apps")},
+};
+
+static char folder[TESTDIR_SIZE];
+
+static void set_up(void)
+{
+    testdir_make(folder);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(healthy); i++)
+        testdir_put(folder, healthy[i].name, healthy[i].text, 0600);
+}
+
+static void tear_down(void)
+{
+    testdir_remove(folder);
+}
+
+#define KUBELET(version)                                                                           \
+    "{\"items\":[{\"metadata\":{\"name\":\"n1\"},"                                                 \
+    "\"status\":{\"nodeInfo\":{\"kubeletVersion\":\"" version "\"}}}]}"
+
+/* A client that is too old is no violation: what clients say proves nothing. */
+#define CLIENTS                                                                                    \
+    "CLIENTS OF PROXIES\n"                                                                         \
+    "NAME      VERSION   VERDICT       LAST SEEN\n"                                                \
+    "kubectl   1.30      Unsupported   2023-11-14T22:13:20Z\n"                                     \
+    "kubectl   1.36      Supported     -\n"
+
+static const struct {
+    const char *name;
+    const char *nodes; /* in place of nodes.json, NULL to keep it */
+    const char *args[COMMAND_ARGS_MAX];
+    int code;
+    const char *out, *err; /* what stdout and stderr must contain, "" for nothing at all */
+} rows[] = {
+    {"supported", NULL, {"--from", "@"}, 0, "Supported: 1/1 API servers", ""},
+    {"a violation", KUBELET("v1.37.0"), {"--from=@"}, 2, ", 1 violation, 0 unknown", ""},
+    {"an unknown", KUBELET("latest"), {"--from", "@"}, 3, "Unknown: 1/1", ""},
+    {"no colour but on a terminal", KUBELET("v1.37.0"), {"--from", "@"}, 2, "!\033", ""},
+    {"colour when asked for", NULL, {"--from", "@", "--color=always"}, 0, "\033[32m", ""},
+    {"JSON", NULL, {"--from", "@", "-o", "json"}, 0, "\"verdict\": \"Supported\"", ""},
+    {"YAML", NULL, {"--from", "@", "-oyaml"}, 0, "kind: ControlPlane\n", ""},
+    {"a page", NULL, {"--from", "@", "-ohtml"}, 0, "<title>Supported: version skew</title>", ""},
+    {"a page: a violation",
+     KUBELET("v1.37.0"),
+     {"--from=@", "-o", "html"},
+     2,
+     "class=\"bad\" data-name=\"RULE\">KubeletRange</td>",
+     ""},
+    {"a page: the window of a component",
+     KUBELET("v1.37.0"),
+     {"--from=@", "-o", "html"},
+     2,
+     "<tr><th scope=\"row\">kubelet v1.37.0</th><td class=\"in\"><span class=\"hidden-text\">in "
+     "the "
+     "window</span>",
+     ""},
+    {"a page: the next version",
+     NULL,
+     {"--from=@", "-ohtml", "--next-version=1.38"},
+     0,
+     "class=\"version target\">1.38<br>next</th>",
+     ""},
+    {"a next version", NULL, {"--from", "@", "--next-version=1.38"}, 0, "upgraded to 1.38", ""},
+    {"no recording", NULL, {"--from", "/nonexistent"}, 1, "", "so it is not a recording"},
+    {"no folder", NULL, {"--from="}, 1, "", "--from: the folder's name is empty"},
+    {"a format that is none", NULL, {"--from=@", "-o", "xml"}, 1, "", "table, json, yaml"},
+    {"a next version that is none",
+     NULL,
+     {"--from=@", "--next-version=abc"},
+     1,
+     "",
+     "--next-version: abc is not a version"},
+    {"no time", NULL, {"--from=@", "--timeout=-5s"}, 1, "", "--timeout: -5s is not above zero"},
+    {"clients of a proxy", NULL, {"--from=@", "--proxy-metrics=@/page"}, 0, CLIENTS, ""},
+    {"clients as JSON",
+     NULL,
+     {"--from=@", "--proxy-metrics=@/page", "--proxy-metrics=@/page", "-ojson"},
+     0,
+     "\"verdict\": \"Unsupported\",\n      \"lastSeen\": \"2023-11-14T22:13:20Z\"",
+     ""},
+    {"no clients", NULL, {"--from=@"}, 0, "!CLIENTS", ""},
+    {"no page", NULL, {"--from=@", "--proxy-metrics=@/none"}, 1, "", "/none"},
+    {"a page of something else",
+     NULL,
+     {"--from=@", "--proxy-metrics=@/nodes.json"},
+     1,
+     "",
+     "has no metrics of evenkeel proxy"},
+    {"a stray argument", NULL, {"--from=@", "more"}, 1, "", "unexpected argument \"more\""},
+};
+
+START_TEST(answers)
+{
+    if (rows[_i].nodes)
+        testdir_put(folder, "nodes.json", rows[_i].nodes, 0600);
+    int code = command_run(folder, "check", rows[_i].args);
+    command_expect(folder, rows[_i].name, "out", rows[_i].out);
+    command_expect(folder, rows[_i].name, "err", rows[_i].err);
+    ck_assert_msg(code == rows[_i].code, "%s: exit code %d", rows[_i].name, code);
+}
+END_TEST
+
+/* What a proxy at this place could serve: the report has it as the status of a ControlPlane has. */
+START_TEST(says_whether_discovery_can_be_merged)
+{
+    static const char *const args[] = {"--from=@", NULL};
+    static const char *const table[] = {
+        "DiscoveryMerged          False     NotRead",
+        "DiscoveryMerged          True      Complete",
+    };
+
+    for (size_t i = 0; _i && i < EK_ARRAY_SIZE(documents); i++)
+        testdir_put(folder, documents[i].name, documents[i].text, 0600);
+    ck_assert_int_eq(command_run(folder, "check", args), 0);
+    command_expect(folder, "merged", "out", table[_i]);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_a_failure)
+{
+    command_expect_full_disk(folder, "check", (const char *const[]){"--from=@", NULL});
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("check");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_loop_test(tc, answers, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, says_whether_discovery_can_be_merged, 0, 2);
+    tcase_add_test(tc, a_full_disk_is_a_failure);
+    return ek_test_run("check", tc);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much a serving thread does for others before a client gets its turn. The loop, the server and
+ * all clients are in one thread: everything that clients have sent is there before the loop runs,
+ * and what is counted is work, not time.
+ */
+#include <arpa/inet.h>
+#include <check.h>
+#include <fcntl.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "controller/http/server.h"
+#include "test/support/suite.h"
+
+#define OTHERS_MAX 100
+#define ROUNDS     100000 /* of the loop, until a test is taken to hang */
+
+#define HIDDEN "127.0.0.2" /* behind one address with the attackers */
+#define APART  "127.0.0.3"
+
+struct client {
+    int fd;
+    SSL *tls; /* NULL for plain HTTP */
+};
+
+static uv_loop_t loop;
+static struct ek_http_server *server;
+static struct ek_tls_identity *identity;
+static struct client victim, others[OTHERS_MAX];
+static size_t n_others;
+static size_t n_before; /* requests of others that were handled before the victim's */
+static bool handled;    /* the victim's */
+
+static void on_other(void *ctx, const struct ek_http_request *request, struct ek_http_reply *reply)
+{
+    (void)ctx;
+    (void)request;
+    n_before += !handled;
+    ek_http_reply_send(reply, 200, "text/plain", "ok", 2);
+}
+
+static void on_victim(void *ctx, const struct ek_http_request *request, struct ek_http_reply *reply)
+{
+    (void)ctx;
+    (void)request;
+    handled = true;
+    ek_http_reply_send(reply, 200, "text/plain", "ok", 2);
+}
+
+#define HEAD_TIMEOUT_MS 1500
+
+/* Works until the time for the first requests of all connections is over. */
+static void on_slow(void *ctx, const struct ek_http_request *request, struct ek_http_reply *reply)
+{
+    uint64_t until_ns = uv_hrtime() + (uint64_t)(HEAD_TIMEOUT_MS + 100) * 1000000;
+
+    while (uv_hrtime() < until_ns)
+        sched_yield();
+    on_other(ctx, request, reply);
+}
+
+static const struct ek_http_route routes[] = {
+    {.path = "/other", .handler = on_other},
+    {.path = "/slow", .handler = on_slow},
+    {.path = "/victim", .handler = on_victim},
+};
+
+static void start(bool tls)
+{
+    struct ek_err err;
+    struct ek_http_server_config config = {.name = "test",
+                                           .bind_address = "127.0.0.1:0",
+                                           .limits = {.head_timeout_ms = HEAD_TIMEOUT_MS},
+                                           .routes = routes,
+                                           .n_routes = EK_ARRAY_SIZE(routes)};
+
+    signal(SIGPIPE, SIG_IGN);
+    identity = tls ? ek_tls_identity_new() : NULL;
+    if (tls)
+        ck_assert_int_eq(ek_tls_identity_self_signed(identity, 1763636289000, &err), 0);
+    config.identity = identity;
+    uv_loop_init(&loop);
+    server = ek_http_server_new(&loop, &config);
+    ck_assert_int_eq(ek_http_server_start(server, &err), 0);
+    n_before = n_others = 0;
+    handled = false;
+}
+
+static void hang_up(struct client *client)
+{
+    SSL_free(client->tls);
+    close(client->fd);
+    *client = (struct client){.fd = -1};
+}
+
+static void stop(void)
+{
+    while (n_others > 0)
+        hang_up(&others[--n_others]);
+    hang_up(&victim);
+    ek_http_server_close(server, 0, NULL, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    ck_assert_int_eq(uv_loop_close(&loop), 0);
+    ek_tls_identity_free(identity);
+}
+
+static size_t n_accepted(void)
+{
+    struct ek_http_server_stats stats;
+
+    ek_http_server_stats(server, &stats);
+    return (size_t)stats.accepted;
+}
+
+/* Connects; the server accepts when the loop runs. */
+static void call(struct client *client, const char *from)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET};
+    const char *port = strrchr(ek_http_server_address(server), ':') + 1;
+
+    client->tls = NULL;
+    client->fd = socket(AF_INET, SOCK_STREAM, 0);
+    inet_pton(AF_INET, from, &addr.sin_addr);
+    ck_assert_int_eq(bind(client->fd, (struct sockaddr *)&addr, sizeof addr), 0);
+    inet_pton(AF_INET, "127.0.0.1", &addr.sin_addr);
+    addr.sin_port = htons((uint16_t)strtol(port, NULL, 10));
+    ck_assert_int_eq(connect(client->fd, (struct sockaddr *)&addr, sizeof addr), 0);
+    fcntl(client->fd, F_SETFL, fcntl(client->fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* Connects a client that the server has accepted. */
+static void join(struct client *client, const char *from)
+{
+    size_t n = n_accepted();
+
+    call(client, from);
+    for (int i = 0; i < ROUNDS && n_accepted() == n; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT); /* from now on events come in the order in which they happen */
+}
+
+static void join_others(size_t n, const char *from)
+{
+    while (n_others < n)
+        join(&others[n_others++], from);
+}
+
+/* Begins a handshake: the first flight is sent. */
+static void greet(struct client *client)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+
+    client->tls = SSL_new(context);
+    SSL_CTX_free(context);
+    SSL_set_fd(client->tls, client->fd);
+    SSL_connect(client->tls);
+}
+
+static void shake(struct client *client)
+{
+    greet(client);
+    for (int i = 0; i < ROUNDS && SSL_connect(client->tls) != 1; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    for (int i = 0; i < 10; i++) /* the server reads the last flight */
+        uv_run(&loop, UV_RUN_NOWAIT);
+}
+
+/* Sends all of the text while the loop stands still: the kernel takes what the server has not read.
+ * On a busy machine the kernel's buffer is full for a moment. */
+static void say(struct client *client, const char *text, size_t len)
+{
+    struct pollfd writable = {.fd = client->fd, .events = POLLOUT};
+    size_t sent = 0;
+
+    for (int i = 0; i < ROUNDS && sent < len; i++) {
+        ssize_t n = client->tls ? SSL_write(client->tls, text + sent, (int)(len - sent))
+                                : send(client->fd, text + sent, len - sent, MSG_NOSIGNAL);
+        if (n > 0)
+            sent += (size_t)n;
+        else
+            poll(&writable, 1, 1);
+    }
+    ck_assert_uint_eq(sent, len);
+}
+
+/* Sends n requests of others, each with a body of that size. */
+static void flood(struct client *client, size_t n, size_t body)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, (size_t)1 << 24);
+    for (size_t i = 0; i < n; i++) {
+        ek_buf_printf(&text, "POST /other HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+                      body);
+        for (size_t k = 0; k < body; k++)
+            ek_buf_append(&text, " ", 1);
+    }
+    say(client, text.data, text.len);
+}
+
+/* Sends the victim's request after all the others, and waits until it is handled. */
+static void expect_turn(const char *name, size_t most)
+{
+    static const char request[] = "GET /victim HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    say(&victim, request, sizeof request - 1);
+    for (int i = 0; i < ROUNDS && !handled; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    ck_assert_msg(handled, "%s: not handled", name);
+    ck_assert_msg(n_before <= most, "%s: %zu requests of others before", name, n_before);
+}
+
+static const struct {
+    const char *name;
+    size_t n, requests, body;
+    const char *victim;
+    bool tls;
+    size_t most; /* requests that may go before the victim's */
+} floods[] = {
+    {"one that pipelines", 1, 1000, 1, APART, false, 1},
+    {"one behind the same address", 1, 1000, 1, HIDDEN, false, 1},
+    {"one by TLS", 1, 1000, 1, APART, true, 1},
+    {"one by TLS behind the same address", 1, 1000, 1, HIDDEN, true, 1},
+    {"a source of many", 50, 20, 1, APART, false, 1},
+    {"a source of many by TLS", 20, 50, 1, APART, true, 1},
+    {"costly ones", 10, 1, 100000, APART, false, 0},
+    {"costly ones by TLS behind the same address", 10, 1, 100000, HIDDEN, true, 0},
+};
+
+/* Requests that are there before the victim's, which nobody has begun. */
+START_TEST(requests)
+{
+    for (size_t i = 0; i < EK_ARRAY_SIZE(floods); i++) {
+        start(floods[i].tls);
+        join(&victim, floods[i].victim);
+        join_others(floods[i].n, HIDDEN);
+        if (floods[i].tls) {
+            shake(&victim);
+            for (size_t k = 0; k < n_others; k++)
+                shake(&others[k]);
+        }
+        for (size_t k = 0; k < n_others; k++)
+            flood(&others[k], floods[i].requests, floods[i].body);
+        expect_turn(floods[i].name, floods[i].most);
+        stop();
+    }
+}
+END_TEST
+
+/* Costly requests that are complete are handled one a turn. */
+START_TEST(costly)
+{
+    start(false);
+    join(&victim, APART);
+    join_others(10, HIDDEN);
+    for (size_t i = 0; i < n_others; i++)
+        flood(&others[i], 1, 100000);
+    for (size_t n = 1; n <= n_others; n++) {
+        for (int i = 0; i < ROUNDS && n_before < n; i++)
+            uv_run(&loop, UV_RUN_NOWAIT);
+        ck_assert_uint_eq(n_before, n);
+    }
+    stop();
+}
+END_TEST
+
+static size_t count_answered(void)
+{
+    size_t n = 0;
+    char c;
+
+    for (size_t i = 0; i < n_others; i++)
+        n += recv(others[i].fd, &c, 1, MSG_PEEK) == 1;
+    return n;
+}
+
+/* Handshakes that are there before the victim's handshake. */
+START_TEST(handshakes)
+{
+    char c;
+
+    start(true);
+    join(&victim, APART);
+    join_others(50, HIDDEN);
+    for (size_t i = 0; i < n_others; i++)
+        greet(&others[i]);
+    greet(&victim);
+    for (int i = 0; i < ROUNDS && recv(victim.fd, &c, 1, MSG_PEEK) != 1; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    ck_assert_uint_ge(count_answered(), 1);
+    ck_assert_uint_le(count_answered(), 2);
+    for (int i = 0; i < ROUNDS && count_answered() < n_others; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    ck_assert_uint_eq(count_answered(), n_others); /* nobody is forgotten */
+    stop();
+}
+END_TEST
+
+/* Handshakes that are there before a request on a connection of old. */
+START_TEST(handshakes_before_a_request)
+{
+    start(true);
+    join(&victim, HIDDEN);
+    shake(&victim);
+    join_others(50, HIDDEN);
+    for (size_t i = 0; i < n_others; i++)
+        greet(&others[i]);
+    expect_turn("handshakes", 0);
+    ck_assert_uint_le(count_answered(), 2);
+    stop();
+}
+END_TEST
+
+/* Connections that nobody has accepted yet. */
+START_TEST(newcomers)
+{
+    start(false);
+    join(&victim, HIDDEN);
+    size_t n = n_accepted();
+    while (n_others < 100)
+        call(&others[n_others++], HIDDEN);
+    expect_turn("newcomers", 0);
+    ck_assert_uint_le(n_accepted() - n, 16);
+    for (int i = 0; i < ROUNDS && n_accepted() < n + n_others; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    ck_assert_uint_eq(n_accepted(), n + n_others);
+    stop();
+}
+END_TEST
+
+/* A request that has come, and waits for its turn, is answered when the server drains. */
+START_TEST(drained_before_its_turn)
+{
+    static const char request[] = "GET /victim HTTP/1.1\r\nHost: x\r\n\r\n";
+    char answer[4096] = "";
+
+    start(true);
+    join(&victim, APART);
+    shake(&victim);
+    say(&victim, request, sizeof request - 1);
+    uv_run(&loop, UV_RUN_NOWAIT); /* reads at its end */
+    ck_assert(!handled);
+    ek_http_server_close(server, 600000, NULL, NULL);
+    for (int i = 0; i < ROUNDS && SSL_read(victim.tls, answer, sizeof answer - 1) <= 0; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    ck_assert_msg(!strncmp(answer, "HTTP/1.1 200 ", 13), "%s", answer);
+    ck_assert_ptr_nonnull(strstr(answer, "Connection: close"));
+    hang_up(&victim);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    ck_assert_int_eq(uv_loop_close(&loop), 0);
+    ek_tls_identity_free(identity);
+}
+END_TEST
+
+/* The time of a connection ends while its request waits for its turn: the turn still comes, and the
+ * loop goes on meanwhile. */
+START_TEST(overdue)
+{
+    static const char slow[] = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    start(_i == 1);
+    join(&victim, APART);
+    join_others(1, HIDDEN);
+    if (identity) {
+        shake(&victim);
+        shake(&others[0]);
+    }
+    say(&others[0], slow, sizeof slow - 1);
+    expect_turn("behind one that takes long", 1);
+    stop();
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("http_fairness");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, requests);
+    tcase_add_test(tc, costly);
+    tcase_add_loop_test(tc, overdue, 0, 2);
+    tcase_add_test(tc, handshakes);
+    tcase_add_test(tc, handshakes_before_a_request);
+    tcase_add_test(tc, newcomers);
+    tcase_add_test(tc, drained_before_its_turn);
+    return ek_test_run("http_fairness", tc);
+}

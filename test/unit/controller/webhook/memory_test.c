@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory for admission requests: how it is divided, and that a flood stays within. */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "controller/webhook/memory.h"
+#include "test/support/suite.h"
+#include "test/support/webhook_fixture.h"
+
+#define MIB       ((size_t)1 << 20)
+#define ATTACKERS 64
+#define UID       "705ab4f5-6393-11e8-b7cc-42010a800002"
+
+START_TEST(plans)
+{
+    static const struct {
+        size_t total;
+        unsigned threads, planned;
+        size_t connections;
+    } rows[] = {
+        {0, 4, 4, 16 * MIB},          {128 * MIB, 4, 4, 16 * MIB}, {128 * MIB, 2, 2, 32 * MIB},
+        {128 * MIB, 64, 4, 16 * MIB}, {64 * MIB, 4, 2, 16 * MIB},  {32 * MIB, 4, 1, 16 * MIB},
+        {1024 * MIB, 8, 8, 64 * MIB},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        struct ek_webhook_memory memory;
+        ek_webhook_memory_plan(rows[i].total, rows[i].threads, &memory);
+        ck_assert_msg(memory.threads == rows[i].planned &&
+                          memory.connections == rows[i].connections,
+                      "%zu: %u %zu", i, memory.threads, memory.connections);
+        ck_assert_uint_le(memory.work + memory.threads * memory.connections,
+                          rows[i].total ? rows[i].total : EK_WEBHOOK_MEMORY_DEFAULT);
+        ck_assert_uint_le(memory.arena, memory.work);
+        ck_assert_uint_ge(memory.connections / 4 * 3, EK_WEBHOOK_BODY_MAX);
+    }
+}
+END_TEST
+
+START_TEST(amounts)
+{
+    static const struct {
+        const char *text;
+        size_t bytes; /* 0: refused */
+    } rows[] = {
+        {"128Mi", 128 * MIB},
+        {"33554432", 32 * MIB},
+        {"1Gi", 1024 * MIB},
+        {"32768Ki", 32 * MIB},
+        {"31Mi", 0},
+        {"", 0},
+        {"Mi", 0},
+        {"128M", 0},
+        {"-128Mi", 0},
+        {"128MiB", 0},
+        {"99999999999999999999Gi", 0},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        size_t bytes = 0;
+        struct ek_err err;
+        int rc = ek_webhook_memory_parse(rows[i].text, &bytes, &err);
+        ck_assert_msg((rc == 0) == (rows[i].bytes > 0) && bytes == rows[i].bytes, "%s: %zu",
+                      rows[i].text, bytes);
+    }
+}
+END_TEST
+
+static void write_limit(const char *root, const char *name, const char *text)
+{
+    EK_AUTOFREE char *path = ek_xasprintf("%s/%s", root, name);
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+START_TEST(limits_of_containers)
+{
+    char root[] = "/tmp/ek-cgroup-XXXXXX";
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } rows[] = {
+        {"268435456\n", 128 * MIB},
+        {"max\n", EK_WEBHOOK_MEMORY_DEFAULT},
+        {"1048576\n", 32 * MIB},
+        {"99999999999\n", 1024 * MIB},
+        {"9223372036854771712\n", EK_WEBHOOK_MEMORY_DEFAULT},
+    };
+
+    ck_assert_ptr_nonnull(mkdtemp(root));
+    ck_assert_uint_eq(ek_webhook_memory_default(root), EK_WEBHOOK_MEMORY_DEFAULT);
+    EK_AUTOFREE char *folder = ek_xasprintf("%s/memory", root);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        write_limit(root, "memory/memory.limit_in_bytes", rows[i].text); /* version 1 */
+        ck_assert_msg(ek_webhook_memory_default(root) == rows[i].bytes, "%s", rows[i].text);
+    }
+    write_limit(root, "memory.max", "536870912\n");
+    ck_assert_uint_eq(ek_webhook_memory_default(root), 256 * MIB);
+    EK_AUTOFREE char *max = ek_xasprintf("%s/memory.max", root);
+    EK_AUTOFREE char *old = ek_xasprintf("%s/memory.limit_in_bytes", folder);
+    unlink(max);
+    unlink(old);
+    rmdir(folder);
+    rmdir(root);
+}
+END_TEST
+
+/* What a body is parsed to is known before: dense arrays take many times their size. */
+START_TEST(costs)
+{
+    ck_assert_uint_ge(ek_webhook_memory_of(EK_STR("[1,1,1,1]")), 5 * 16 + 9);
+    ck_assert_uint_ge(ek_webhook_memory_of(EK_STR("{\"a\":{\"b\":1}}")), 5 * 16 + 13);
+    ck_assert_uint_lt(ek_webhook_memory_of(EK_STR("\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"")),
+                      200);
+}
+END_TEST
+
+/* The value of a series in the fixture's metrics. */
+static double value_of(struct webhook_fixture *fixture, const char *series)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, 4 * MIB);
+    ck_assert_int_eq(ek_metrics_write(fixture->metrics, EK_METRICS_TEXT, &text), 0);
+    const char *at = strstr(ek_buf_str(&text), series);
+    ck_assert_msg(at != NULL, "%s", series);
+    return strtod(at + strlen(series), NULL);
+}
+
+static void expect_allowed(struct webhook_fixture *fixture)
+{
+    struct webhook_client client;
+    EK_AUTOFREE char *review = webhook_review("ns", UID);
+
+    ck_assert(webhook_connect(fixture, &client));
+    EK_AUTOFREE char *answer = webhook_post(&client, "/mutate?timeout=10s", review);
+    ck_assert_msg(answer && strstr(answer, "\"allowed\":true"), "%s", answer ? answer : "nothing");
+    webhook_disconnect(&client);
+}
+
+/* Unfinished posts of 10 MB on all threads, by HTTPS: reviews are answered beside them. */
+START_TEST(unfinished_posts)
+{
+    static struct webhook_fixture fixture;
+    static struct webhook_client attackers[ATTACKERS];
+    static const char head[] = "POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json"
+                               "\r\nContent-Length: 10000000\r\n\r\n";
+    static char blanks[1 << 20];
+
+    signal(SIGPIPE, SIG_IGN);
+    memset(blanks, ' ', sizeof blanks);
+    fixture.memory = 64 * MIB;
+    webhook_fixture_start(&fixture, 4, true, 0);
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, NULL));
+    for (size_t i = 0; i < ATTACKERS; i++) {
+        ck_assert(webhook_connect(&fixture, &attackers[i]));
+        webhook_send(&attackers[i], head, sizeof head - 1);
+        for (int k = 0; k < 9 && webhook_send(&attackers[i], blanks, sizeof blanks); k++)
+            ;
+        if (i % 8 == 0)
+            expect_allowed(&fixture);
+    }
+    double held = value_of(
+        &fixture, "evenkeel_http_memory_peak_bytes{server=\"webhook\",use=\"connections\"} ");
+    double refused =
+        value_of(&fixture,
+                 "evenkeel_http_connections_rejected_total{server=\"webhook\",reason=\"memory\"} ");
+    ck_assert_double_gt(held, 0);
+    ck_assert_double_le(held, 32.0 * (double)MIB);
+    ck_assert_double_gt(refused, 0);
+    for (size_t i = 0; i < ATTACKERS; i++)
+        webhook_disconnect(&attackers[i]);
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
+/* What can never fit is refused for good; API servers need not repeat it. */
+START_TEST(dense_reviews)
+{
+    static struct webhook_fixture fixture;
+    EK_AUTO(ek_buf) body;
+    struct webhook_client client;
+
+    ek_buf_init(&body, 4 * MIB);
+    while (body.len < 3 * MIB)
+        ek_buf_puts(&body, "[1,1,1,1,1,1,1,1],");
+    fixture.memory = 32 * MIB;
+    webhook_fixture_start(&fixture, 1, false, 0);
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, NULL));
+    ck_assert(webhook_connect(&fixture, &client));
+    EK_AUTOFREE char *answer = webhook_post(&client, "/mutate", ek_buf_str(&body));
+    ck_assert_msg(answer && strstr(answer, " 413 "), "%s", answer ? answer : "nothing");
+    webhook_disconnect(&client);
+    expect_allowed(&fixture);
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("webhook_memory");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, plans);
+    tcase_add_test(tc, amounts);
+    tcase_add_test(tc, limits_of_containers);
+    tcase_add_test(tc, costs);
+    tcase_add_test(tc, unfinished_posts);
+    tcase_add_test(tc, dense_reviews);
+    return ek_test_run("webhook_memory", tc);
+}

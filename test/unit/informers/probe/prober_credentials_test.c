@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the prober shows to whom, and where its tokens come from. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "informers/client/kubeconfig.h"
+#include "test/support/proberscene.h"
+#include "test/support/suite.h"
+
+enum proof { API_NAME, ITS_IP, FOREIGN_CA };
+
+/* The table in deploy/README.md, "Who gets which credential": each row a server that notes what it
+ * is shown. shown: "own", "probe", "" for a request without either; NULL for no request at all. */
+static const struct {
+    const char *name;
+    const char *component;
+    enum ek_probe_credential credential;
+    enum proof proof;
+    bool insecure, no_authority;
+    const char *shown;
+    int code; /* of reach */
+    bool proven;
+} rows[] = {
+    {"an API server", "kube-apiserver", EK_PROBE_OWN, API_NAME, false, false, "own", 0, true},
+    {"an API server that nothing trusted names", "kube-apiserver", EK_PROBE_NOT_CONTACTED, API_NAME,
+     false, false, NULL, 0, false},
+    {"a node's certificate at an API server's address", "kube-apiserver", EK_PROBE_OWN, ITS_IP,
+     false, false, NULL, EK_E_TLS, false},
+    {"another authority's kubernetes.default.svc", "kube-apiserver", EK_PROBE_OWN, FOREIGN_CA,
+     false, false, NULL, EK_E_TLS, false},
+    {"the attack: a mirror pod of a scheduler, with a node's certificate for its IP",
+     "kube-scheduler", EK_PROBE_NOT_CONTACTED, ITS_IP, false, false, NULL, 0, false},
+    {"a scheduler where an API server has proven itself", "kube-scheduler", EK_PROBE_METRICS,
+     ITS_IP, false, false, "probe", 0, false},
+    {"a controller manager, likewise", "kube-controller-manager", EK_PROBE_METRICS, ITS_IP, false,
+     false, "probe", 0, false},
+    {"an API server's certificate does not do for a scheduler", "kube-scheduler", EK_PROBE_METRICS,
+     API_NAME, false, false, NULL, EK_E_TLS, false},
+    {"a scheduler never gets our own, whoever asks for it", "kube-scheduler", EK_PROBE_OWN, ITS_IP,
+     false, false, NULL, 0, false},
+    {"insecure-skip-tls-verify: an API server read from the cluster", "kube-apiserver",
+     EK_PROBE_OWN, API_NAME, true, false, NULL, EK_E_TLS, false},
+    {"insecure-skip-tls-verify: a scheduler", "kube-scheduler", EK_PROBE_METRICS, ITS_IP, true,
+     false, NULL, EK_E_TLS, false},
+    {"no authority: the system's prove no API server", "kube-apiserver", EK_PROBE_OWN, API_NAME,
+     false, true, NULL, EK_E_TLS, false},
+};
+
+static void make_row(struct scene *scene, struct peer *peer, size_t i)
+{
+    struct testpki_cert foreign = testpki_authority("cluster");
+    struct testpki_cert foreign_leaf = testpki_issue(
+        &foreign, &(struct testpki_spec){.common_name = "kube-apiserver",
+                                         .names = "DNS:kubernetes.default.svc,IP:127.0.0.1"});
+
+    proberscene_prepare(scene);
+    proberscene_start_peer(scene, peer,
+                           rows[i].proof == API_NAME ? &scene->leaf
+                           : rows[i].proof == ITS_IP ? &scene->other_leaf
+                                                     : &foreign_leaf,
+                           NULL);
+    /* A kubeconfig with everything that may be in one. */
+    scene->config->cert_data = ek_xstrdup(scene->client.cert);
+    scene->config->key_data = ek_xstrdup(scene->client.key);
+    scene->config->as_user = ek_xstrdup("jane");
+    if (rows[i].insecure || rows[i].no_authority) {
+        ek_free(scene->config->ca_data);
+        scene->config->ca_data = NULL;
+    }
+    scene->config->insecure_skip_tls_verify = rows[i].insecure;
+    proberscene_start_prober(scene);
+    testpki_done(&foreign);
+    testpki_done(&foreign_leaf);
+}
+
+START_TEST(who_is_shown_what)
+{
+    const char *name = rows[_i].name, *shown = rows[_i].shown;
+    struct scene scene;
+    struct peer peer = {0};
+
+    make_row(&scene, &peer, (size_t)_i);
+    struct ek_prober_target target = {rows[_i].component, peer.address, rows[_i].credential};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    while (!ek_prober_is_synced(scene.prober))
+        uv_run(&scene.bench.loop, UV_RUN_ONCE);
+    unsigned requests = atomic_load(&peer.requests), own = atomic_load(&peer.own);
+    ck_assert_msg((requests > 0) == (shown != NULL), "%s: %u requests", name, requests);
+    ck_assert_msg(shown || !testserver_handshakes(peer.server), "%s: our certificate was shown",
+                  name);
+    ck_assert_msg(own == (shown && !strcmp(shown, "own") ? requests : 0), "%s: own %u", name, own);
+    ck_assert_msg(atomic_load(&peer.client_certs) == own, "%s: our certificate", name);
+    ck_assert_msg(atomic_load(&peer.probe) == (shown && !strcmp(shown, "probe") ? requests : 0),
+                  "%s: probe token", name);
+    const struct ek_probe *probe = proberscene_probe(&scene, peer.address);
+    ck_assert_msg((probe ? probe->reach.error.code : 0) == rows[_i].code, "%s: %s", name,
+                  probe ? probe->reach.error.message : "");
+    ck_assert_msg((probe && probe->proven) == rows[_i].proven, "%s: proven", name);
+    ck_assert_msg(!probe || !strstr(probe->reach.error.message, "token"), "%s: %s", name,
+                  probe ? probe->reach.error.message : "");
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+}
+END_TEST
+
+/* Even where nothing is verified, the server that the configuration names gets its credentials, as
+ * kubectl sends them; that it answers proves nothing. */
+START_TEST(an_insecure_kubeconfig_names_one_server)
+{
+    struct scene scene;
+    struct peer peer = {0};
+
+    proberscene_prepare(&scene);
+    proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
+    ek_free(scene.config->ca_data);
+    ek_free(scene.config->server);
+    scene.config->ca_data = NULL;
+    scene.config->server = ek_xasprintf("https://%s", peer.address);
+    scene.config->insecure_skip_tls_verify = true;
+    proberscene_start_prober(&scene);
+    struct ek_prober_target target = {"kube-apiserver", peer.address, EK_PROBE_OWN};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    ck_assert_uint_gt(atomic_load(&peer.own), 0);
+    ck_assert_int_eq(proberscene_probe(&scene, peer.address)->reach.error.code, 0);
+    ck_assert(!proberscene_probe(&scene, peer.address)->proven);
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+}
+END_TEST
+
+/* What a server redirects to is not asked. */
+START_TEST(nobody_is_followed)
+{
+    struct scene scene;
+    struct peer server = {0}, scheduler = {0}, trap = {0};
+
+    proberscene_start(&scene);
+    proberscene_start_peer(&scene, &trap, &scene.leaf, NULL);
+    proberscene_start_peer(&scene, &server, &scene.leaf, NULL);
+    proberscene_start_peer(&scene, &scheduler, &scene.other_leaf, NULL);
+    server.elsewhere = scheduler.elsewhere = trap.address;
+    atomic_store(&server.redirects, true);
+    atomic_store(&scheduler.redirects, true);
+    struct ek_prober_target targets[] = {{"kube-apiserver", server.address, EK_PROBE_OWN},
+                                         {"kube-scheduler", scheduler.address, EK_PROBE_METRICS}};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, targets, 2, &options);
+    proberscene_run_rounds(&scene, 2);
+    ck_assert_uint_gt(atomic_load(&server.own), 0);
+    ck_assert_uint_gt(atomic_load(&scheduler.probe), 0);
+    ck_assert_uint_eq(testserver_connections(trap.server), 0);
+    proberscene_stop(&scene);
+    testserver_stop(server.server);
+    testserver_stop(scheduler.server);
+    testserver_stop(trap.server);
+}
+END_TEST
+
+/* Without a token nobody is contacted, and what lacks is said; the token itself never is. */
+static const struct {
+    const char *name;
+    int status;
+    const char *body, *text;
+} denials[] = {
+    {"forbidden", 403,
+     "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"no\",\"code\":403}",
+     "grant create on serviceaccounts/token named evenkeel-probe in namespace evenkeel-system"},
+    {"no such account", 404,
+     "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"message\":\"no\",\"code\":404}",
+     "does not exist"},
+    {"no token in it", 201, "{\"status\":{\"token\":\"\"}}", "holds no token"},
+    {"not JSON", 201, "s3cret", "holds no token"},
+    {"would break a header", 201, "{\"status\":{\"token\":\"s3cret\\r\\nX: y\"}}",
+     "holds no token"},
+};
+
+START_TEST(without_a_token_nobody_is_contacted)
+{
+    struct scene scene;
+    struct peer peer = {0};
+
+    proberscene_start(&scene);
+    proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
+    atomic_store(&scene.issuer.status, denials[_i].status);
+    atomic_store(&scene.issuer.body, denials[_i].body);
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    const struct ek_probe *probe = proberscene_probe(&scene, peer.address);
+    ck_assert(probe->no_token);
+    ck_assert_msg(strstr(probe->reach.error.message, denials[_i].text) != NULL, "%s: %s",
+                  denials[_i].name, probe->reach.error.message);
+    ck_assert_msg(!strstr(probe->reach.error.message, "s3cret"), "%s", probe->reach.error.message);
+    ck_assert_uint_eq(testserver_connections(peer.server), 0);
+    /* Again at once: the refusal is remembered for a while, then the API server is asked anew. */
+    ek_prober_kick(scene.prober);
+    proberscene_run_rounds(&scene, 1);
+    ck_assert_int_eq(atomic_load(&scene.issuer.n_issued), 1);
+    atomic_store(&scene.issuer.status, 201);
+    atomic_store(&scene.issuer.body, NULL);
+    proberscene_now_ms += EK_TOKEN_RETRY_MS;
+    ek_prober_kick(scene.prober);
+    proberscene_run_rounds(&scene, 1);
+    ck_assert(!proberscene_probe(&scene, peer.address)->no_token);
+    ck_assert_str_eq(proberscene_probe(&scene, peer.address)->info_binary, "1.36.2");
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+}
+END_TEST
+
+static void round_at(struct scene *scene, int64_t later_ms)
+{
+    proberscene_now_ms += later_ms;
+    ek_prober_kick(scene->prober);
+    proberscene_run_rounds(scene, 1);
+}
+
+static void wait_issued(struct scene *scene, int n)
+{
+    while (atomic_load(&scene->issuer.n_issued) < n)
+        uv_run(&scene->bench.loop, UV_RUN_ONCE);
+}
+
+START_TEST(the_token_is_renewed_in_time)
+{
+    struct scene scene;
+    struct peer peer = {0};
+
+    proberscene_start(&scene);
+    proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    round_at(&scene, 470000);
+    ck_assert_int_eq(atomic_load(&scene.issuer.n_issued), 1);
+    /* Less than two minutes are left: the old one serves once more while a new one is requested. */
+    round_at(&scene, 15000);
+    wait_issued(&scene, 2);
+    round_at(&scene, 0);
+    ck_assert_int_eq(atomic_load(&scene.issuer.n_issued), 2);
+    /* Expired: the round waits for a new one. */
+    round_at(&scene, 700000);
+    ck_assert_int_eq(atomic_load(&scene.issuer.n_issued), 3);
+    /* A server that grants more does not make it live longer here. */
+    atomic_store(&scene.issuer.seconds, 86400);
+    round_at(&scene, 700000);
+    round_at(&scene, 590000);
+    wait_issued(&scene, 5);
+    /* The clock was set back: nothing is known of the token's age. */
+    int n = atomic_load(&scene.issuer.n_issued);
+    round_at(&scene, -5000000);
+    ck_assert_int_gt(atomic_load(&scene.issuer.n_issued), n);
+    ck_assert_uint_eq(atomic_load(&peer.probe), atomic_load(&peer.requests));
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+}
+END_TEST
+
+START_TEST(a_refused_token_is_replaced)
+{
+    struct scene scene;
+    struct peer peer = {0};
+
+    proberscene_start(&scene);
+    proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
+    atomic_store(&peer.refuses, true);
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    /* A token that is just out is not the reason. */
+    round_at(&scene, 0);
+    ck_assert_int_eq(atomic_load(&scene.issuer.n_issued), 1);
+    round_at(&scene, EK_TOKEN_RETRY_MS);
+    round_at(&scene, 0);
+    ck_assert_int_eq(atomic_load(&scene.issuer.n_issued), 2);
+    ck_assert_uint_eq(atomic_load(&peer.own), 0);
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+}
+END_TEST
+
+/* By IPv6 every kind of server is reached: its name has brackets in a URL and none in a
+ * certificate. */
+static const struct {
+    const char *component, *names;
+    enum ek_probe_credential credential;
+    int code;
+} v6[] = {
+    {"kube-apiserver", "DNS:kubernetes.default.svc", EK_PROBE_OWN, 0},
+    {"kube-scheduler", "DNS:sched-a,IP:::1", EK_PROBE_METRICS, 0},
+    {"kube-controller-manager", "IP:0:0:0:0:0:0:0:1", EK_PROBE_METRICS, 0},
+    {"kube-scheduler", "DNS:sched-a,IP:::2", EK_PROBE_METRICS, EK_E_TLS},
+    {"kube-scheduler", "DNS:::1,DNS:[::1]", EK_PROBE_METRICS, EK_E_TLS},
+};
+
+START_TEST(ipv6_is_reached)
+{
+    struct scene scene;
+    struct peer peer = {0};
+
+    if (!testserver_has_ipv6())
+        return;
+    proberscene_start(&scene);
+    struct testpki_cert leaf = testpki_issue(
+        &scene.authority, &(struct testpki_spec){.common_name = "x", .names = v6[_i].names});
+    proberscene_start_peer(&scene, &peer, &leaf, "::1");
+    struct ek_prober_target target = {v6[_i].component, peer.address, v6[_i].credential};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    const struct ek_probe *probe = proberscene_probe(&scene, peer.address);
+    ck_assert_msg(probe->reach.error.code == v6[_i].code, "%s: %s", v6[_i].names,
+                  probe->reach.error.message);
+    ck_assert_str_eq(probe->info_binary, v6[_i].code ? "" : "1.36.2");
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+    testpki_done(&leaf);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("prober_credentials");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, who_is_shown_what, 0, (int)EK_ARRAY_SIZE(rows));
+    tcase_add_test(tc, an_insecure_kubeconfig_names_one_server);
+    tcase_add_test(tc, nobody_is_followed);
+    tcase_add_loop_test(tc, without_a_token_nobody_is_contacted, 0, (int)EK_ARRAY_SIZE(denials));
+    tcase_add_test(tc, the_token_is_renewed_in_time);
+    tcase_add_test(tc, a_refused_token_is_replaced);
+    tcase_add_loop_test(tc, ipv6_is_reached, 0, (int)EK_ARRAY_SIZE(v6));
+    return ek_test_run("prober_credentials", tc);
+}

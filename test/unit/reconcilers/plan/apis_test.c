@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Served resources and storage versions, against what an API server 1.36.2 listed and stored. */
+#include "reconcilers/plan/apis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/obj.h"
+#include "test/support/jsonlines.h"
+#include "test/support/suite.h"
+
+static struct ek_plan_data data;
+static struct ek_arena *arena;
+static yyjson_doc *recorded;
+
+static void open_data(void)
+{
+    ck_assert_int_eq(ek_plan_data_open((struct ek_str){0}, &data, NULL), 0);
+    arena = ek_arena_new((size_t)64 << 20);
+    recorded = jsonlines_document(EK_SHARED_DATA "/versions/api_lifecycle.json");
+}
+
+static void close_data(void)
+{
+    yyjson_doc_free(recorded);
+    ek_arena_free(arena);
+    ek_plan_data_done(&data);
+}
+
+/* "apps/v1/deployments" lines of what is served, as a set in one sorted text. */
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+#define LINES_MAX 512
+struct lines {
+    const char *list[LINES_MAX];
+    size_t n;
+};
+
+static void add_line(struct lines *lines, const char *text)
+{
+    ck_assert_uint_lt(lines->n, LINES_MAX);
+    lines->list[lines->n++] = text;
+}
+
+static const char *gv_of(const struct ek_api_row *row)
+{
+    return *row->group ? ek_arena_printf(arena, "%s/%s", row->group, row->version) : row->version;
+}
+
+static void list_served(const bool *served, struct lines *ret)
+{
+    *ret = (struct lines){.n = 0};
+    for (size_t i = 0; i < data.n_resources; i++) {
+        const struct ek_api_row *row = &data.resources[i];
+        yyjson_val *sub;
+        size_t k, n;
+        if (!served[i])
+            continue;
+        add_line(ret, ek_arena_printf(arena, "%s/%s", gv_of(row), row->resource));
+        yyjson_arr_foreach(row->subresources, k, n, sub)
+        {
+            add_line(ret, ek_arena_printf(arena, "%s/%s/%s", gv_of(row), row->resource,
+                                          yyjson_get_str(sub)));
+        }
+    }
+    qsort(ret->list, ret->n, sizeof(char *), by_text);
+}
+
+static void list_recorded(yyjson_val *groups, yyjson_val *adds, struct lines *ret)
+{
+    yyjson_val *gv, *names, *name;
+    size_t i, n, k, m;
+
+    *ret = (struct lines){.n = 0};
+    ek_json_each_member(groups, i, n, gv, names)
+    {
+        yyjson_arr_foreach(names, k, m, name)
+        {
+            add_line(ret,
+                     ek_arena_printf(arena, "%s/%s", yyjson_get_str(gv), yyjson_get_str(name)));
+        }
+    }
+    yyjson_arr_foreach(adds, k, m, name)
+    {
+        add_line(ret, yyjson_get_str(name));
+    }
+    qsort(ret->list, ret->n, sizeof(char *), by_text);
+}
+
+static void compare_lines(const char *what, const struct lines *want, const struct lines *got)
+{
+    for (size_t i = 0; i < want->n || i < got->n; i++)
+        ck_assert_msg(i < want->n && i < got->n && !strcmp(want->list[i], got->list[i]),
+                      "%s: recorded %s, we say %s", what, i < want->n ? want->list[i] : "nothing",
+                      i < got->n ? got->list[i] : "nothing");
+}
+
+/* The recorded sets, and the flags that they were recorded with. */
+static const struct {
+    const char *set, *adds, *runtime_config, *gates;
+    bool forward, runtime_forward;
+} sets[] = {
+    {"default", NULL, "", "", false, false},
+    {"default", NULL, "", "", true, false},
+    {"api_all", NULL, "api/all=true", "StorageVersionAPI=true", false, false},
+    {"api_all", NULL, "api/all=true", "StorageVersionAPI=true", false, true},
+    {"api_all_and_all_gates", NULL, "api/all=true",
+     "AllAlpha=true,AllBeta=true,StorageVersionAPI=false", false, false},
+    {"api_beta", NULL, "api/beta=true", "", false, false},
+    {"api_beta", "api_beta_emulation_forward_compatible_adds", "api/beta=true", "", true, false},
+};
+
+START_TEST(served_sets_are_those_of_the_server)
+{
+    yyjson_val *version, *at;
+    size_t i, n, compared = 0;
+
+    ek_json_each_member(yyjson_obj_get(yyjson_doc_get_root(recorded), "served"), i, n, version, at)
+    {
+        struct ek_minor emulation = ek_minor_parse(yyjson_get_str(version));
+        bool emulates = ek_minor_cmp(emulation, data.binary) < 0;
+        yyjson_val *groups = yyjson_obj_get(at, sets[_i].set);
+        if (!groups || (!emulates && (sets[_i].forward || sets[_i].runtime_forward)))
+            continue;
+        struct ek_features features;
+        struct ek_feature_problems problems;
+        ek_features_init(&features, &data.features, arena, emulation, EK_MINOR_UNKNOWN);
+        ek_features_set(&features, ek_str_from(sets[_i].gates), &problems);
+        ck_assert_uint_eq(problems.n, 0);
+        struct ek_api_config config = {emulation,
+                                       emulates,
+                                       sets[_i].runtime_config,
+                                       sets[_i].forward,
+                                       sets[_i].runtime_forward,
+                                       &features};
+        bool *served = ek_arena_alloc(arena, data.n_resources);
+        struct lines want, got;
+        ck_assert_ptr_null(ek_api_served(&data, &config, arena, served));
+        list_served(served, &got);
+        list_recorded(groups, sets[_i].adds ? yyjson_obj_get(at, sets[_i].adds) : NULL, &want);
+        compare_lines(ek_arena_printf(arena, "%s at %s", sets[_i].set, yyjson_get_str(version)),
+                      &want, &got);
+        compared++;
+    }
+    ck_assert_uint_ge(compared, 2);
+}
+END_TEST
+
+/* Flags that the recorded server refused. */
+static const struct {
+    const char *name, *emulation, *runtime_config;
+    bool forward, runtime_forward;
+    const char *want; /* NULL: starts */
+} refusals[] = {
+    {"not yet introduced", "1.33", "resource.k8s.io/v1=true", false, false,
+     "cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have "
+     "been introduced after the current version 1.33. Consider setting "
+     "--runtime-config-emulation-forward-compatible=true"},
+    {"not yet introduced, forward", "1.33", "resource.k8s.io/v1=true", false, true, NULL},
+    {"introduced", "1.34", "resource.k8s.io/v1=true", false, false, NULL},
+    {"not yet introduced, behind a gate that is off", "1.34",
+     "storagemigration.k8s.io/v1beta1=true", false, false, NULL},
+    {"forward without emulation", "1.36", "", true, false,
+     "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version "
+     "is the same as the binary version"},
+};
+
+START_TEST(startup_errors_are_those_of_the_server)
+{
+    struct ek_minor emulation = ek_minor_parse(refusals[_i].emulation);
+    struct ek_features features;
+    bool *served = ek_arena_alloc(arena, data.n_resources);
+
+    ek_features_init(&features, &data.features, arena, emulation, EK_MINOR_UNKNOWN);
+    struct ek_api_config config = {emulation,
+                                   ek_minor_cmp(emulation, data.binary) < 0,
+                                   refusals[_i].runtime_config,
+                                   refusals[_i].forward,
+                                   refusals[_i].runtime_forward,
+                                   &features};
+    const char *got = ek_api_served(&data, &config, arena, served);
+    ck_assert_msg(refusals[_i].want ? got && !strcmp(got, refusals[_i].want) : !got, "%s: %s",
+                  refusals[_i].name, got ? got : "starts");
+}
+END_TEST
+
+START_TEST(recorded_startup_errors_have_rows)
+{
+    yyjson_val *list = yyjson_obj_get(yyjson_doc_get_root(recorded), "startup_errors"), *one;
+    size_t i, n;
+
+    yyjson_arr_foreach(list, i, n, one)
+    {
+        bool found = false;
+        for (size_t k = 0; k < EK_ARRAY_SIZE(refusals); k++)
+            found |= refusals[k].want &&
+                     yyjson_equals_str(yyjson_obj_get(one, "error"), refusals[k].want);
+        ck_assert_msg(found, "%s", yyjson_get_str(yyjson_obj_get(one, "error")));
+    }
+    ck_assert_uint_gt(n, 0);
+}
+END_TEST
+
+START_TEST(storage_versions_are_those_of_the_server)
+{
+    yyjson_val *versions, *table, *name, *stored;
+    size_t i, n, k, m, compared = 0;
+
+    ek_json_each_member(yyjson_obj_get(yyjson_doc_get_root(recorded), "storage_versions"), i, n,
+                        versions, table)
+    {
+        struct ek_minor compat = ek_minor_parse(strchr(yyjson_get_str(versions), '/') + 1);
+        ek_json_each_member(table, k, m, name, stored)
+        {
+            const char *text = yyjson_get_str(name), *slash = strchr(text, '/');
+            const char *group = slash ? ek_arena_strndup(arena, text, (size_t)(slash - text)) : "";
+            const char *got = ek_api_storage(&data, group, slash ? slash + 1 : text, compat, arena);
+            ck_assert_msg(got && yyjson_equals_str(stored, got), "%s at %s: recorded %s, we say %s",
+                          text, yyjson_get_str(versions), yyjson_get_str(stored),
+                          got ? got : "unknown");
+            compared++;
+        }
+    }
+    ck_assert_uint_gt(compared, 500);
+}
+END_TEST
+
+/* Lifecycles; the same kinds are in api_lifecycle.json. */
+static const struct {
+    const char *group, *version, *kind, *at;
+    enum ek_api_state want;
+} states[] = {
+    {"resource.k8s.io", "v1", "ResourceClaim", "1.33", EK_API_ABSENT},
+    {"resource.k8s.io", "v1", "ResourceClaim", "1.34", EK_API_SERVED},
+    {"admissionregistration.k8s.io", "v1beta1", "ValidatingAdmissionPolicy", "1.33",
+     EK_API_DEPRECATED},
+    {"admissionregistration.k8s.io", "v1beta1", "ValidatingAdmissionPolicy", "1.34",
+     EK_API_REMOVED},
+    {"extensions", "v1beta1", "Ingress", "1.36", EK_API_REMOVED},
+    {"", "v1", "Pod", "1.36", EK_API_SERVED},
+    {"", "v1", "ComponentStatus", "1.36", EK_API_DEPRECATED},
+    {"", "v1", "NoSuchKind", "1.36", EK_API_UNKNOWN},
+};
+
+START_TEST(states_follow_the_lifecycle)
+{
+    const struct ek_api_lifecycle *kind =
+        ek_plan_find_kind(&data, states[_i].group, states[_i].version, states[_i].kind);
+    ck_assert_int_eq(ek_api_state_at(kind, ek_minor_parse(states[_i].at)), states[_i].want);
+}
+END_TEST
+
+START_TEST(every_recorded_lifecycle_is_read)
+{
+    yyjson_val *list = yyjson_obj_get(yyjson_doc_get_root(recorded), "kinds"), *one;
+    size_t i, n;
+    static const char *const members[] = {"introduced", "deprecated", "removed"};
+
+    yyjson_arr_foreach(list, i, n, one)
+    {
+        const struct ek_api_lifecycle *kind =
+            ek_plan_find_kind(&data, ek_json_str(one, "group", NULL),
+                              ek_json_str(one, "version", NULL), ek_json_str(one, "kind", NULL));
+        ck_assert_ptr_nonnull(kind);
+        if (!yyjson_obj_get(one, "introduced") && kind->introduced.known)
+            continue; /* of retired.c */
+        const struct ek_minor values[] = {kind->introduced, kind->deprecated, kind->removed};
+        for (size_t k = 0; k < EK_ARRAY_SIZE(members); k++) {
+            const char *text = ek_json_str(one, members[k], NULL);
+            char got[EK_MINOR_SIZE];
+            ck_assert_str_eq(ek_minor_format(values[k], got), text ? text : "");
+        }
+        const char *to = ek_json_str(one, "replacement", "version", NULL);
+        ck_assert_int_eq(kind->new_version != NULL, to != NULL);
+        if (to)
+            ck_assert_str_eq(kind->new_version, to);
+    }
+    ck_assert_uint_gt(data.n_kinds, n);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("apis");
+
+    tcase_add_unchecked_fixture(tcase, open_data, close_data);
+    tcase_add_loop_test(tcase, served_sets_are_those_of_the_server, 0, EK_ARRAY_SIZE(sets));
+    tcase_add_loop_test(tcase, startup_errors_are_those_of_the_server, 0, EK_ARRAY_SIZE(refusals));
+    tcase_add_test(tcase, recorded_startup_errors_have_rows);
+    tcase_add_test(tcase, storage_versions_are_those_of_the_server);
+    tcase_add_loop_test(tcase, states_follow_the_lifecycle, 0, EK_ARRAY_SIZE(states));
+    tcase_add_test(tcase, every_recorded_lifecycle_is_read);
+    return ek_test_run("apis", tcase);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags about APIs of a kube-apiserver in manifests: rows with a manifest, two versions and the
+ * findings. objects_test.c has the other flags. */
+#include <string.h>
+
+#include "api/base/buf.h"
+#include "api/yaml.h"
+#include "reconcilers/plan/objects.h"
+#include "test/support/suite.h"
+
+#define INPUT_MAX ((size_t)1 << 20)
+
+static struct ek_plan_data data;
+
+static void open_data(void)
+{
+    ck_assert_int_eq(ek_plan_data_open((struct ek_str){0}, &data, NULL), 0);
+}
+
+static void close_data(void)
+{
+    ek_plan_data_done(&data);
+}
+
+#define SERVER(flags)                                                                              \
+    "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, image: b}, {name: c, command: "      \
+    "[/bin/kube-apiserver], args: [" flags "]}]}\n"
+#define KUBEADM(version, args)                                                                     \
+    "apiVersion: kubeadm.k8s.io/" version                                                          \
+    "\nkind: ClusterConfiguration\napiServer: {extraArgs: " args "}\n"
+
+/* want: "severity rule field: message -> remedy", of which the end may be left out; "": nothing. */
+static const struct {
+    const char *name, *object;
+    unsigned from, to;
+    const char *want;
+} rows[] = {
+    {"forward compatible without emulation", SERVER("--emulation-forward-compatible"), 35, 36,
+     "error flag spec.containers[1].args[0]: kube-apiserver 1.36 does not start: "
+     "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version "
+     "is the same as the binary version -> correct the flag with the upgrade\n"},
+    {"the same of --runtime-config",
+     SERVER("--runtime-config=api/beta=true, --runtime-config-emulation-forward-compatible=true"),
+     35, 36,
+     "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not start: "
+     "ServerRunOptions.RuntimeConfigEmulationForwardCompatible cannot be set to true if the "
+     "emulation version is the same as the binary version -> correct the flag with the upgrade\n"},
+    {"off", SERVER("--emulation-forward-compatible=false"), 35, 36, ""},
+    {"forward compatible while an older version is emulated",
+     SERVER("--emulated-version=1.35, --emulation-forward-compatible=true, "
+            "--runtime-config-emulation-forward-compatible"),
+     35, 36, ""},
+    {"an API that the emulation version does not have",
+     SERVER("--emulated-version=1.33, --runtime-config=resource.k8s.io/v1=true"), 35, 36,
+     "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not start: cannot enable "
+     "version resource.k8s.io/v1 in runtime-config because all the resources have been introduced "
+     "after the current version 1.33. Consider setting "
+     "--runtime-config-emulation-forward-compatible=true -> correct the flag with the upgrade\n"},
+    {"the same, forward compatible",
+     SERVER("--emulated-version=1.33, --runtime-config=resource.k8s.io/v1=true, "
+            "--runtime-config-emulation-forward-compatible=true"),
+     35, 36, ""},
+    {"APIs of a variable", SERVER("--runtime-config=$(APIS)"), 35, 36,
+     "unknown flag spec.containers[1].args[0]: the flags about APIs cannot be read: "},
+    {"a target whose APIs are not in the data", SERVER("--emulation-forward-compatible"), 34, 35,
+     ""},
+    {"forward compatible, in kubeadm",
+     KUBEADM("v1beta4", "[{name: emulation-forward-compatible, value: 'true'}]"), 35, 36,
+     "error flag apiServer.extraArgs[0].value: kube-apiserver 1.36 does not start: "
+     "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version "
+     "is the same as the binary version -> correct the flag with the upgrade\n"},
+};
+
+START_TEST(flags)
+{
+    const struct ek_plan_target target = {&data, EK_MINOR(1, rows[_i].from),
+                                          EK_MINOR(1, rows[_i].to)};
+    struct ek_plan_report report = {.arena = ek_arena_new(INPUT_MAX)};
+    struct ek_err err = {0};
+    yyjson_doc *doc;
+    EK_AUTO(ek_buf) got;
+
+    ek_buf_init(&got, INPUT_MAX);
+    ck_assert_msg(!ek_yaml_parse(rows[_i].object, strlen(rows[_i].object), INPUT_MAX, &doc, &err),
+                  "%s: %s", rows[_i].name, err.message);
+    const struct ek_plan_object object = {.value = yyjson_doc_get_root(doc), .source = "a.yaml"};
+    ek_plan_check_object(&target, &object, &report);
+    for (size_t i = 0; i < report.n; i++)
+        ek_buf_printf(&got, "%s %s %s: %s -> %s\n", ek_plan_severity_name(report.list[i].severity),
+                      report.list[i].rule, report.list[i].field, report.list[i].message,
+                      report.list[i].remedy);
+    ck_assert_msg(*rows[_i].want ? !strncmp(ek_buf_str(&got), rows[_i].want, strlen(rows[_i].want))
+                                 : !got.len,
+                  "%s: %s", rows[_i].name, ek_buf_str(&got));
+    ck_assert_uint_le(report.n, 1);
+    yyjson_doc_free(doc);
+    ek_arena_free(report.arena);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("flags");
+
+    tcase_add_unchecked_fixture(tc, open_data, close_data);
+    tcase_add_loop_test(tc, flags, 0, EK_ARRAY_SIZE(rows));
+    return ek_test_run("flags", tc);
+}

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders of steps: rows for the stories of KEP-4330, and random clusters against all orders. */
+#include "reconcilers/plan/steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/base/map.h"
+#include "api/base/mem.h"
+#include "test/support/suite.h"
+
+#define PARTS_MAX 12
+
+static const struct ek_skew_policy defaults = {1, EK_SKEW_UNSET, EK_SKEW_UNSET, 0, 0};
+
+static const struct {
+    const char *word;
+    enum ek_component component;
+} words[] = {
+    {"cp", EK_KUBE_APISERVER},    {"kcm", EK_KUBE_CONTROLLER_MANAGER},
+    {"sched", EK_KUBE_SCHEDULER}, {"ccm", EK_CLOUD_CONTROLLER_MANAGER},
+    {"kubelet", EK_KUBELET},      {"proxy", EK_KUBE_PROXY},
+};
+
+/* "cp 36/36/35; cp*2 36/36/35; kubelet 34": minors of binary, emulation, minimum compatibility. */
+static size_t parse(const char *text, struct ek_part parts[PARTS_MAX])
+{
+    static char names[PARTS_MAX][64];
+    char copy[512], *save = NULL;
+    size_t n = 0;
+
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *item = strtok_r(copy, ";", &save); item; item = strtok_r(NULL, ";", &save)) {
+        char word[16];
+        unsigned count = 1, bv = 0, ev = 0, mcv = 0;
+        item += strspn(item, " ");
+        size_t len = strcspn(item, "* ");
+        snprintf(word, sizeof word, "%.*s", (int)len, item);
+        if (item[len] == '*')
+            count = (unsigned)strtoul(item + len + 1, &item, 10);
+        else
+            item += len;
+        int got = sscanf(item, " %u/%u/%u", &bv, &ev, &mcv);
+        ck_assert_int_ge(got, 1);
+        snprintf(names[n], sizeof names[n], "%s-%zu", word, n);
+        parts[n] =
+            (struct ek_part){.name = names[n], .count = count, .component = EK_COMPONENT_MAX};
+        for (size_t i = 0; i < EK_ARRAY_SIZE(words); i++)
+            if (!strcmp(word, words[i].word))
+                parts[n].component = words[i].component;
+        ck_assert_int_ne(parts[n].component, EK_COMPONENT_MAX);
+        parts[n].at = (struct ek_part_versions){EK_MINOR(1, bv), EK_MINOR(1, got > 1 ? ev : bv),
+                                                EK_MINOR(1, got > 2 ? mcv : bv - 1)};
+        n++;
+    }
+    return n;
+}
+
+/* "cp-0 b36 e35": the part, what changed, to which minor; "!34" when 1.34 is lost. */
+static void print(const struct ek_part *parts, const struct ek_steps *steps, struct ek_buf *out)
+{
+    static const char letters[] = "bem";
+
+    for (size_t i = 0; i < steps->n; i++) {
+        const struct ek_upgrade_step *step = &steps->list[i];
+        struct ek_minor to = step->kind == EK_UPGRADE_BINARY      ? step->after.binary
+                             : step->kind == EK_UPGRADE_EMULATION ? step->after.emulation
+                                                                  : step->after.min_compat;
+        ek_buf_printf(out, "%s%s %c%u", i ? ", " : "", parts[step->part].name, letters[step->kind],
+                      (unsigned)to.minor);
+        if (step->lost.known)
+            ek_buf_printf(out, "!%u", (unsigned)step->lost.minor);
+    }
+}
+
+static const struct {
+    const char *name, *parts;
+    unsigned to, min_compat; /* 0: default */
+    bool keep_nodes;
+    struct ek_skew_policy policy; /* all zero: defaults */
+    enum ek_steps_outcome outcome;
+    enum ek_rule rule;
+    const char *want;
+} rows[] = {
+    {"story 1: the smallest steps",
+     "cp 35/35/34; kcm 35; sched 35; kubelet 35",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b36, kcm-1 b36, sched-2 b36, cp-0 e36, kcm-1 e36, sched-2 e36, cp-0 m35!34, kubelet-3 "
+     "b36"},
+    {"story 1, two API servers",
+     "cp 35/35/34; cp 35/35/34; kcm 35",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b36, cp-1 b36, kcm-2 b36, cp-0 e36, cp-1 e36, kcm-2 e36, cp-0 m35!34, cp-1 m35"},
+    {"binaries that do not emulate have no way back to end",
+     "cp 29/29/28; kcm 29",
+     32,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b30, kcm-1 b30, cp-0 b31, kcm-1 b31, cp-0 b32, kcm-1 b32, cp-0 e32, kcm-1 e32"},
+    {"story 2: after the emulation went back",
+     "cp 36/35/34; kcm 36/35",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 e36, kcm-1 e36, cp-0 m35!34"},
+    {"story 3: no way back is needed",
+     "cp 36/36/35; kcm 36; kubelet 36",
+     36,
+     36,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 m36!35"},
+    {"story 3 with an old kubelet",
+     "cp 36/36/35; kcm 35; kubelet 33",
+     36,
+     36,
+     true,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "kcm-1 b36, kcm-1 e36, kubelet-2 b36, cp-0 m36!35"},
+    {"skip level: three minors with one binary",
+     "cp 33/33/32; kcm 33; kubelet 33",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b36!32, kcm-1 b36, cp-0 e34, kcm-1 e34, cp-0 e35, kcm-1 e35, cp-0 e36, kcm-1 e36, cp-0 "
+     "m34!33, cp-0 m35!34, kubelet-2 b36"},
+    {"four minors need two binaries",
+     "cp 32/32/31",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b35!31, cp-0 e33, cp-0 b36!32, cp-0 e34, cp-0 e35, cp-0 e36, cp-0 m34!33, cp-0 m35!34"},
+    {"nothing to do",
+     "cp 36/36/35; kcm 36; kubelet 36",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     ""},
+    {"only nodes are behind",
+     "cp 36/36/35; kcm 36; kubelet 33; proxy 33",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "kubelet-2 b36, proxy-3 b36"},
+    {"nodes stay",
+     "cp 36/36/35; kcm 36; kubelet 33",
+     36,
+     0,
+     true,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     ""},
+    {"an old kubelet goes before the minimum compatibility",
+     "cp 35/35/34; kubelet 32",
+     36,
+     0,
+     true,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b36, cp-0 e36, kubelet-1 b36, cp-0 m35!34"},
+    {"a group of API servers",
+     "cp*3 35/35/34; kcm 35",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b36, kcm-1 b36, cp-0 e36, kcm-1 e36, cp-0 m35!34"},
+    {"no spread is allowed",
+     "cp 35/35/34; cp 35/35/34",
+     36,
+     0,
+     false,
+     {0, -1, -1, 0, 1},
+     EK_STEPS_IMPOSSIBLE,
+     EK_RULE_APISERVER_EMULATION_SPREAD,
+     ""},
+    {"no spread is allowed, a group",
+     "cp*2 35/35/34",
+     36,
+     0,
+     false,
+     {0, -1, -1, 0, 1},
+     EK_STEPS_IMPOSSIBLE,
+     EK_RULE_APISERVER_EMULATION_SPREAD,
+     ""},
+    {"no spread, one API server",
+     "cp 35/35/34",
+     36,
+     0,
+     false,
+     {0, -1, -1, 0, 1},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b36, cp-0 e36, cp-0 m35!34"},
+    {"kubelets may not be behind",
+     "cp 35/35/34; cp 35/35/34; kubelet 35",
+     36,
+     0,
+     false,
+     {1, -1, 0, 0, 1},
+     EK_STEPS_IMPOSSIBLE,
+     EK_RULE_KUBELET_RANGE,
+     ""},
+    {"outside before the first step",
+     "cp 36/36/35; kubelet 32",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_OUTSIDE,
+     EK_RULE_KUBELET_RANGE,
+     ""},
+    {"back is no upgrade", "cp 36/36/35", 35, 0, false, {0}, EK_STEPS_BACK, EK_RULE_NONE, ""},
+    {"no API server", "kcm 36", 36, 0, false, {0}, EK_STEPS_UNKNOWN, EK_RULE_NONE, ""},
+};
+
+static const struct ek_skew_policy *policy_of(size_t i)
+{
+    return rows[i].policy.grace_ms ? &rows[i].policy : &defaults;
+}
+
+START_TEST(orders)
+{
+    struct ek_part parts[PARTS_MAX];
+    size_t n = parse(rows[_i].parts, parts);
+    struct ek_arena *arena = ek_arena_new((size_t)4 << 20);
+    struct ek_steps_goal goal = {.version = EK_MINOR(1, rows[_i].to),
+                                 .keep_nodes = rows[_i].keep_nodes,
+                                 .policy = policy_of((size_t)_i)};
+    struct ek_steps steps;
+    EK_AUTO(ek_buf) text;
+
+    if (rows[_i].min_compat)
+        goal.min_compat = EK_MINOR(1, rows[_i].min_compat);
+    ek_steps_find(parts, n, &goal, arena, &steps);
+    ek_buf_init(&text, EK_BUF_SMALL_MAX);
+    print(parts, &steps, &text);
+    ck_assert_msg(steps.outcome == rows[_i].outcome, "%s: outcome %d", rows[_i].name,
+                  steps.outcome);
+    ck_assert_msg(steps.rule == rows[_i].rule, "%s: rule %s", rows[_i].name,
+                  ek_rule_name(steps.rule));
+    ck_assert_msg(!strcmp(ek_buf_str(&text), rows[_i].want), "%s: %s", rows[_i].name,
+                  ek_buf_str(&text));
+    ek_arena_free(arena);
+}
+END_TEST
+
+/* A state that several orders lead to counts once. These servers have 10 states. */
+START_TEST(the_limit_of_states)
+{
+    struct ek_part parts[PARTS_MAX];
+    size_t n = parse("cp 35/35/34; cp 35/35/34", parts);
+    struct ek_skew_policy policy = defaults;
+
+    policy.max_apiserver_skew = 0;
+    for (size_t max = 9; max <= 10; max++) {
+        const struct ek_steps_goal goal = {
+            .version = EK_MINOR(1, 36), .max_states = max, .policy = &policy};
+        struct ek_arena *arena = ek_arena_new((size_t)1 << 20);
+        struct ek_steps steps;
+        ek_steps_find(parts, n, &goal, arena, &steps);
+        ck_assert_int_eq(steps.outcome, max < 10 ? EK_STEPS_TOO_LARGE : EK_STEPS_IMPOSSIBLE);
+        ek_arena_free(arena);
+    }
+}
+END_TEST
+
+/* ---- Random clusters ---- */
+
+static uint64_t random_state;
+static unsigned below(unsigned n)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(random_state >> 33) % n;
+}
+
+static struct ek_part random_part(enum ek_component component, const char *name)
+{
+    unsigned bv = 33 + below(4), ev = bv - below(bv - 33 + 1), mcv = ev - below(ev - 33 + 1);
+
+    if (component == EK_KUBELET)
+        ev = bv = 32 + below(5);
+    if (component == EK_KUBE_APISERVER && bv < 35)
+        mcv = ev > 33 ? ev - 1 : 33;
+    return (struct ek_part){component,
+                            name,
+                            1 + (component == EK_KUBE_APISERVER && !below(4)),
+                            {EK_MINOR(1, bv), EK_MINOR(1, ev), EK_MINOR(1, mcv)}};
+}
+
+static size_t random_parts(struct ek_part parts[PARTS_MAX])
+{
+    size_t n = 0;
+
+    parts[n++] = random_part(EK_KUBE_APISERVER, "cp-a");
+    if (below(2))
+        parts[n++] = random_part(EK_KUBE_APISERVER, "cp-b");
+    parts[n++] = random_part(EK_KUBE_CONTROLLER_MANAGER, "kcm");
+    parts[n++] = random_part(EK_KUBELET, "nodes");
+    return n;
+}
+
+static struct ek_skew_policy random_policy(void)
+{
+    struct ek_skew_policy ret = defaults;
+
+    ret.max_apiserver_skew = below(4) ? 1 : 0;
+    ret.max_kubelet_skew = below(3) ? EK_SKEW_UNSET : (int)below(3);
+    ret.max_controller_skew = below(3) ? EK_SKEW_UNSET : (int)below(2);
+    return ret;
+}
+
+/* Takes each step, instance by instance, and looks at the rules after each. */
+static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *steps,
+                 const struct ek_steps_goal *goal)
+{
+    struct ek_part now[PARTS_MAX + 1];
+    enum ek_rule rule;
+    size_t part;
+
+    memcpy(now, parts, n * sizeof *now);
+    for (size_t i = 0; i < steps->n; i++) {
+        const struct ek_upgrade_step *step = &steps->list[i];
+        struct ek_part old = now[step->part];
+        now[step->part].at = step->after;
+        now[n] = old;
+        ck_assert_msg(ek_steps_within(now, n + (old.count > 1), goal->policy, &rule, &part) &&
+                          ek_steps_within(now, n, goal->policy, &rule, &part),
+                      "step %zu breaks %s", i, ek_rule_name(rule));
+        ck_assert_int_ge(ek_minor_cmp(step->after.binary, old.at.binary), 0);
+        ck_assert_int_ge(ek_minor_cmp(step->after.emulation, old.at.emulation), 0);
+        ck_assert(old.component == EK_KUBELET ||
+                  step->after.emulation.minor <= old.at.emulation.minor + 1);
+        ck_assert(step->after.emulation.minor + 3 >= step->after.binary.minor);
+        ck_assert_int_le(ek_minor_cmp(step->after.emulation, step->after.binary), 0);
+        if (step->kind == EK_UPGRADE_BINARY)
+            ck_assert_int_eq(ek_minor_cmp(step->after.emulation, old.at.emulation),
+                             now[step->part].component == EK_KUBELET
+                                 ? ek_minor_cmp(step->after.binary, old.at.emulation)
+                                 : 0);
+        else
+            ck_assert_int_eq(ek_minor_cmp(step->after.binary, old.at.binary), 0);
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool server = now[i].component == EK_KUBE_APISERVER;
+        ck_assert_int_eq(ek_minor_cmp(now[i].at.binary, goal->version), 0);
+        ck_assert_int_eq(ek_minor_cmp(now[i].at.emulation, goal->version), 0);
+        ck_assert(!server || now[i].at.min_compat.minor + 1 >= goal->version.minor);
+    }
+}
+
+/* ---- All orders ---- */
+
+/* Clusters where each instance changes alone, in any order, up and down. */
+struct world {
+    struct ek_part parts[PARTS_MAX];
+    size_t n;
+};
+
+struct flood {
+    const struct ek_steps_goal *goal;
+    struct ek_map seen;
+    struct world *queue;
+    size_t n, max;
+};
+
+static void visit(struct flood *f, const struct world *w)
+{
+    enum ek_rule rule;
+    size_t part;
+    char key[256] = "";
+
+    for (size_t i = 0; i < w->n; i++) {
+        size_t len = strlen(key);
+        snprintf(key + len, sizeof key - len, "%u/%u/%u ", (unsigned)w->parts[i].at.binary.minor,
+                 (unsigned)w->parts[i].at.emulation.minor,
+                 (unsigned)w->parts[i].at.min_compat.minor);
+    }
+    if (ek_map_get(&f->seen, key) ||
+        !ek_steps_within(w->parts, w->n, f->goal->policy, &rule, &part))
+        return;
+    char *owned = ek_xstrdup(key);
+    ek_map_put(&f->seen, owned, owned);
+    if (f->n == f->max) {
+        f->max = f->max ? f->max * 2 : 64;
+        f->queue = ek_xrealloc(f->queue, f->max, sizeof *f->queue);
+    }
+    f->queue[f->n++] = *w;
+}
+
+static bool arrived(const struct flood *f, const struct world *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->parts[i].component == EK_KUBE_APISERVER &&
+            (ek_minor_cmp(w->parts[i].at.binary, f->goal->version) ||
+             ek_minor_cmp(w->parts[i].at.emulation, f->goal->version) ||
+             w->parts[i].at.min_compat.minor + 1 != f->goal->version.minor))
+            return false;
+    return true;
+}
+
+/* All that instance i may become in one step, without regard to the rules of skew. */
+static void spread(struct flood *f, const struct world *from, size_t i)
+{
+    const struct ek_part *p = &from->parts[i];
+    unsigned bv = (unsigned)p->at.binary.minor, ev = (unsigned)p->at.emulation.minor;
+    unsigned mcv = (unsigned)p->at.min_compat.minor, top = (unsigned)f->goal->version.minor;
+    bool server = p->component == EK_KUBE_APISERVER, node = p->component == EK_KUBELET;
+
+    for (unsigned b = 32; b <= top; b++)
+        for (unsigned e = 32; e <= b; e++)
+            for (unsigned m = 32; m <= e; m++) {
+                struct world w = *from;
+                int changes = (b != bv) + (e != ev) + (m != mcv);
+                bool clamp = b > bv && e == ev && mcv + 3 < b && m + 3 == b;
+                bool with_emulation = server && b < 35 && b == bv && e != ev;
+                unsigned floor = b > 34 ? b - 3 : 31, derived = e > floor ? e - 1 : floor;
+                if (node ? e != b : changes == 0 || (e > ev ? e - ev : ev - e) > 1 || e < floor)
+                    continue;
+                if (server && (m < floor || (b < 35 && m != derived) ||
+                               (changes != 1 && !clamp && !with_emulation)))
+                    continue;
+                if (!server && !node && (m != mcv && m != e))
+                    continue;
+                if (!server && !node && b != bv && e != ev)
+                    continue;
+                w.parts[i].at =
+                    (struct ek_part_versions){EK_MINOR(1, b), EK_MINOR(1, e), EK_MINOR(1, m)};
+                if (!server)
+                    w.parts[i].at.min_compat = EK_MINOR(1, 32);
+                visit(f, &w);
+            }
+}
+
+static bool reachable(const struct ek_part *parts, size_t n, const struct ek_steps_goal *goal)
+{
+    struct flood f = {.goal = goal};
+    struct world start = {.n = 0};
+    bool found = false;
+    size_t cursor = 0;
+    void *key;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < parts[i].count; k++) {
+            start.parts[start.n] = parts[i];
+            start.parts[start.n++].count = 1;
+        }
+    visit(&f, &start);
+    for (size_t i = 0; i < f.n && !found; i++) {
+        struct world now = f.queue[i];
+        found = arrived(&f, &now);
+        for (size_t k = 0; k < now.n && !found; k++)
+            spread(&f, &now, k);
+    }
+    while (ek_map_next(&f.seen, &cursor, NULL, &key))
+        ek_free(key);
+    ek_map_done(&f.seen);
+    ek_free(f.queue);
+    return found;
+}
+
+#define CLUSTERS       3000
+#define IMPOSSIBLE_MAX 40 /* all orders of a cluster are many */
+
+START_TEST(random_clusters)
+{
+    size_t n_found = 0, n_impossible = 0, n_outside = 0;
+
+    random_state = 4330;
+    for (size_t i = 0; i < CLUSTERS; i++) {
+        struct ek_part parts[PARTS_MAX];
+        size_t n = random_parts(parts);
+        struct ek_skew_policy policy = random_policy();
+        struct ek_steps_goal goal = {.version = EK_MINOR(1, 36), .policy = &policy};
+        struct ek_arena *arena = ek_arena_new((size_t)16 << 20);
+        struct ek_steps steps;
+        enum ek_rule rule;
+        size_t part;
+
+        ek_steps_find(parts, n, &goal, arena, &steps);
+        bool within = ek_steps_within(parts, n, &policy, &rule, &part);
+        ck_assert_int_eq(within, steps.outcome != EK_STEPS_OUTSIDE);
+        if (steps.outcome == EK_STEPS_FOUND) {
+            walk(parts, n, &steps, &goal);
+            n_found++;
+        } else if (within) {
+            ck_assert_int_eq(steps.outcome, EK_STEPS_IMPOSSIBLE);
+            if (n_impossible++ < IMPOSSIBLE_MAX)
+                ck_assert_msg(!reachable(parts, n, &goal), "cluster %zu has an order", i);
+        } else {
+            n_outside++;
+        }
+        ek_arena_free(arena);
+    }
+    ck_assert_uint_gt(n_found, 100);
+    ck_assert_uint_gt(n_impossible, 20);
+    ck_assert_uint_gt(n_outside, 100);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("steps");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, orders, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_test(tcase, the_limit_of_states);
+    tcase_add_test(tcase, random_clusters);
+    return ek_test_run("steps", tcase);
+}
