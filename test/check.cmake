@@ -22,7 +22,7 @@ foreach(source ${unit_tests})
   add_test(NAME unit/${path} COMMAND ${name})
   # Check gives each test 4 seconds, which a sanitizer on a busy machine exceeds. CTest's own limit is
   # the one that ends what hangs, and no result depends on it.
-  set_tests_properties(unit/${path} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 1800
+  set_tests_properties(unit/${path} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 600
     ENVIRONMENT CK_TIMEOUT_MULTIPLIER=1000)
 endforeach()
 
@@ -33,5 +33,5 @@ target_link_libraries(unit_controller_failforward_catalogs PRIVATE ek_registry)
 add_executable(alloc_test fault/alloc_test.c fault/alloc_rows.c)
 target_link_libraries(alloc_test PRIVATE ek_test_support)
 add_test(NAME fault/alloc COMMAND alloc_test)
-set_tests_properties(fault/alloc PROPERTIES LABELS fault TIMEOUT 1800
+set_tests_properties(fault/alloc PROPERTIES LABELS fault TIMEOUT 600
   ENVIRONMENT CK_TIMEOUT_MULTIPLIER=1000)
