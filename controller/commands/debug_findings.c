@@ -160,6 +160,25 @@ static void judge_leader(struct findings *f)
 
 /* --- informers ---------------------------------------------------------------------------- */
 
+#define BY_NAME "metadata.name="
+#define OWN     ".evenkeel.dev"
+
+/* A kind of ours whose CustomResourceDefinition was looked for by name, and is not there. */
+static void judge_definition(struct findings *f, yyjson_val *informer)
+{
+    const char *selector = str(informer, "fieldSelector");
+    size_t len = strlen(selector);
+
+    if (strcmp(str(informer, "resource"), "customresourcedefinitions") != 0 ||
+        strncmp(selector, BY_NAME, sizeof BY_NAME - 1) != 0 || len < sizeof OWN - 1 ||
+        strcmp(selector + len - (sizeof OWN - 1), OWN) != 0)
+        return;
+    if (is_true(informer, "synced") && is_true(informer, "served") &&
+        count(informer, "objects") == 0)
+        find(f, "%s: the CustomResourceDefinition is missing: install it (kubectl apply -k deploy)",
+             selector + sizeof BY_NAME - 1);
+}
+
 static void judge_informer(struct findings *f, yyjson_val *informer)
 {
     yyjson_val *error = yyjson_obj_get(informer, "error");
@@ -169,6 +188,7 @@ static void judge_informer(struct findings *f, yyjson_val *informer)
     snprintf(what, sizeof what, "%s%s%s", str(informer, "resource"), *namespace ? " in " : "",
              namespace);
     if (!error) {
+        judge_definition(f, informer);
         if (is_false(informer, "synced"))
             find(f, "%s: not listed yet, %s for %s", what, str(informer, "state"),
                  age(f, informer, "since", in_state));

@@ -37,7 +37,7 @@ static const struct ek_watch_row rows[ROWS] = {
                               .resource = "customfeaturegates",
                               .kind = "CustomFeatureGates",
                               .optional = true},
-                 .flags = EK_WATCH_BLIND},
+                 .flags = EK_WATCH_BLIND | EK_WATCH_DEFINED},
     [CRDS] = {.resource = {CRD, .metadata_only = true}, .flags = EK_WATCH_BLIND},
     [MUTATING] = {.resource = {.group = ADMISSION,
                                .version = "v1",

@@ -54,6 +54,21 @@ static void on_change(void *ctx)
     ek_controller_observe(ctx);
 }
 
+static void on_defined(void *ctx, const char *name, enum ek_definition state)
+{
+    const struct ek_controller *c = ctx;
+    struct ek_err err = {0};
+
+    if (state == EK_DEFINITION_PRESENT) {
+        ek_log_info(c->env.log, "CustomResourceDefinition is back", EK_S("definition", name));
+        return;
+    }
+    ek_err_set(&err, EK_E_NOENT,
+               "%s: install the CustomResourceDefinition (kubectl apply -k deploy)",
+               state == EK_DEFINITION_GONE ? "its objects are gone" : "no object can be created");
+    ek_log_error(c->env.log, &err, "CustomResourceDefinition is deleted", EK_S("definition", name));
+}
+
 void ek_controller_write(struct ek_controller *controller, int64_t delay_ms)
 {
     const struct ek_subject *s = controller->subject;
@@ -358,12 +373,16 @@ struct ek_controller *ek_controller_new(const struct ek_subject *subject,
     c->env = *env;
     for (size_t i = 0; env->metrics && i < subject->n_metrics; i++)
         ek_metrics_register(env->metrics, &subject->metrics[i]);
-    c->watchset = ek_watchset_new(&(struct ek_watchset_config){.loop = env->loop,
-                                                               .client = env->client,
-                                                               .rows = subject->rows,
-                                                               .n = subject->n_rows,
-                                                               .changed = on_change,
-                                                               .ctx = c});
+    c->watchset =
+        ek_watchset_new(&(struct ek_watchset_config){.loop = env->loop,
+                                                     .client = env->client,
+                                                     .rows = subject->rows,
+                                                     .n = subject->n_rows,
+                                                     /* A proxy needs no kind of ours. */
+                                                     .definitions = env->documents_ms == 0,
+                                                     .changed = on_change,
+                                                     .defined = on_defined,
+                                                     .ctx = c});
     c->data = subject->new (c, &c->env);
     struct ek_runner_config runner = {
         .name = subject->name,

@@ -19,6 +19,8 @@ struct watched {
     struct ek_informer *informer; /* NULL while it is not watched, and for a row of followed ones */
     struct followed *followed;    /* by name */
     size_t n_followed;
+    struct ek_informer *definition; /* of the kind; NULL while it is not watched */
+    enum ek_definition defined;
 };
 
 struct followed {
@@ -84,6 +86,47 @@ void ek_watchset_set(struct ek_watchset *set, size_t row, const struct ek_resour
     w->informer = resource ? make(w, resource, server) : NULL;
 }
 
+/* The kind came, went or has changed: what the informer of its objects waits for may be over. */
+static void on_definition(void *ctx, enum ek_store_change change, const struct ek_obj *old,
+                          const struct ek_obj *obj, bool initial)
+{
+    struct watched *w = ctx;
+    const struct ek_watchset_config *config = &w->set->config;
+    enum ek_definition state = EK_DEFINITION_PRESENT;
+
+    (void)initial;
+    if (w->set->closing)
+        return;
+    if (change == EK_STORE_DELETED)
+        state = EK_DEFINITION_GONE;
+    else if (ek_json_str(ek_obj_root(obj), "metadata", "deletionTimestamp", NULL))
+        state = EK_DEFINITION_DELETING;
+    if (state != w->defined && config->defined)
+        config->defined(config->ctx, ek_obj_name(obj ? obj : old), state);
+    w->defined = state;
+    if (w->informer)
+        ek_informer_definition(w->informer, state == EK_DEFINITION_GONE);
+}
+
+static struct ek_informer *make_definition(struct watched *w)
+{
+    const struct ek_watchset *set = w->set;
+    const struct ek_resource *of = &w->row->resource;
+    EK_AUTOFREE char *selector = ek_xasprintf("metadata.name=%s.%s", of->resource, of->group);
+    const struct ek_resource definitions = {.group = "apiextensions.k8s.io",
+                                            .version = "v1",
+                                            .resource = "customresourcedefinitions",
+                                            .kind = "CustomResourceDefinition",
+                                            .field_selector = selector,
+                                            .metadata_only = true,
+                                            .optional = true};
+    struct ek_informer *informer =
+        ek_informer_new(set->config.loop, set->config.client, &definitions);
+
+    ek_store_add_handler(ek_informer_store(informer), on_definition, w);
+    return informer;
+}
+
 struct ek_watchset *ek_watchset_new(const struct ek_watchset_config *config)
 {
     struct ek_watchset *set = ek_xalloc(sizeof *set);
@@ -95,6 +138,8 @@ struct ek_watchset *ek_watchset_new(const struct ek_watchset_config *config)
         w->row = &config->rows[i];
         if (!(w->row->flags & (EK_WATCH_LATER | EK_WATCH_FOLLOWED)))
             w->informer = make(w, &w->row->resource, NULL);
+        if (config->definitions && w->row->flags & EK_WATCH_DEFINED)
+            w->definition = make_definition(w);
     }
     return set;
 }
@@ -178,6 +223,8 @@ static void each(const struct ek_watchset *set,
             if (informer)
                 fn(arg, w, i ? &w->followed[i - 1] : NULL, informer);
         }
+        if (w->definition)
+            fn(arg, w, NULL, w->definition);
     }
 }
 
@@ -191,8 +238,12 @@ static void visit_named(void *arg, const struct watched *w, const struct followe
 {
     const struct visit *visit = arg;
     const char *name = w->row->name ? w->row->name : ek_informer_resource(informer)->resource;
-    EK_AUTOFREE char *full = f ? ek_xasprintf("%s-%s", name, f->name) : NULL;
+    EK_AUTOFREE char *full = NULL;
 
+    if (informer == w->definition)
+        name = w->row->name ? w->row->name : w->row->resource.resource;
+    if (f || informer == w->definition)
+        full = ek_xasprintf("%s-%s", name, f ? f->name : "definition");
     visit->fn(visit->arg, full ? full : name, informer);
 }
 
@@ -243,6 +294,7 @@ static void release(struct ek_watchset *set)
     for (size_t r = 0; r < set->config.n; r++) {
         struct watched *w = &set->rows[r];
         ek_informer_free(w->informer);
+        ek_informer_free(w->definition);
         for (size_t i = 0; i < w->n_followed; i++)
             drop(&w->followed[i]);
         ek_free(w->followed);
@@ -328,6 +380,8 @@ static void judge(void *arg, const struct watched *w, const struct followed *f,
     struct ek_informer_status status;
 
     (void)f;
+    if (informer == w->definition)
+        return;
     ek_informer_status(informer, &status);
     bool forbidden = status.last_error_code == EK_E_FORBIDDEN;
     verdict->synced = verdict->synced && (status.synced || forbidden);
@@ -381,8 +435,9 @@ static void find_failure(void *arg, const struct watched *w, const struct follow
     const char **failure = arg;
     struct ek_informer_status status;
 
-    (void)w;
     (void)f;
+    if (informer == w->definition)
+        return;
     ek_informer_status(informer, &status);
     if (!*failure && !status.synced && status.last_error_code != EK_E_FORBIDDEN &&
         *status.last_error && is_lasting(&status))

@@ -6,6 +6,11 @@
  * ek_watchset_set gives its resource (a namespace, a version that is known only at run time); or,
  * with EK_WATCH_FOLLOWED, object by object as ek_watchset_follow names them.
  *
+ * A row with EK_WATCH_DEFINED is of a kind that a CustomResourceDefinition defines. Where the set
+ * watches definitions, the metadata of this definition is watched too, and a change ends the wait
+ * of the row's informer for a kind that is not served. An account that may not watch the definition
+ * waits instead, which is no problem to report.
+ *
  * A change of any object, and of any informer's state, calls changed, unless the row's matters
  * refuses the change. A list that the API server forbids counts as synced: the answer stays the
  * same until somebody grants the permission, and the problem is reported instead.
@@ -30,6 +35,8 @@ enum ek_watch_flag {
     EK_WATCH_LATER = 4,
     /* Objects are watched by name: see ek_watchset_follow. */
     EK_WATCH_FOLLOWED = 8,
+    /* A CustomResourceDefinition defines the kind, which is optional and not followed. */
+    EK_WATCH_DEFINED = 16,
 };
 
 struct ek_watch_row {
@@ -44,6 +51,13 @@ struct ek_watch_row {
     ek_store_handler_fn seen;
 };
 
+/* What happened to the definition of a kind. */
+enum ek_definition {
+    EK_DEFINITION_PRESENT,  /* defined, or defined again */
+    EK_DEFINITION_DELETING, /* being deleted: no object can be created */
+    EK_DEFINITION_GONE,
+};
+
 struct ek_watchset;
 
 /* Borrowed until the set is gone. */
@@ -51,8 +65,12 @@ struct ek_watchset_config {
     uv_loop_t *loop;
     struct ek_client *client;
     const struct ek_watch_row *rows;
-    size_t n; /* at most EK_WATCH_ROWS_MAX */
+    size_t n;         /* at most EK_WATCH_ROWS_MAX */
+    bool definitions; /* watch those of rows with EK_WATCH_DEFINED */
     void (*changed)(void *ctx);
+    /* The definition with that name has come into another state, which was PRESENT before the first
+     * call; NULL: nobody wants to know. */
+    void (*defined)(void *ctx, const char *name, enum ek_definition state);
     void *ctx;
 };
 
@@ -110,7 +128,8 @@ void ek_watchset_status(const struct ek_watchset *set, size_t row,
                         struct ek_informer_status *ret_status);
 
 /* Calls fn for each informer with its name among the subject's ("configmaps", "pods-proxy",
- * "customresourcedefinitions-widgets.example.com"), in the order of the rows. */
+ * "customresourcedefinitions-widgets.example.com", "controlplanes-definition"), in the order of the
+ * rows. */
 void ek_watchset_each(const struct ek_watchset *set,
                       void (*fn)(void *arg, const char *name, struct ek_informer *informer),
                       void *arg);

@@ -39,7 +39,7 @@ static const struct ek_watch_row rows[ROWS] = {
                               .resource = "compatibilityplans",
                               .kind = "CompatibilityPlan",
                               .optional = true},
-                 .flags = EK_WATCH_BLIND},
+                 .flags = EK_WATCH_BLIND | EK_WATCH_DEFINED},
     [REGISTRATION] = {.resource = {.group = "admissionregistration.k8s.io",
                                    .version = "v1",
                                    .resource = "validatingwebhookconfigurations",

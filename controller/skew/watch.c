@@ -109,7 +109,7 @@ const struct ek_watch_row ek_skew_rows[EK_SKEW_ROWS] = {
                                      .resource = "controlplanes",
                                      .kind = "ControlPlane",
                                      .optional = true},
-                        .flags = EK_WATCH_QUIET,
+                        .flags = EK_WATCH_QUIET | EK_WATCH_DEFINED,
                         .seen = on_control_plane},
     [LEASES] = {.resource = {.group = "coordination.k8s.io",
                              .version = "v1",

@@ -499,6 +499,12 @@ void ek_informer_hurry(struct ek_informer *informer)
         feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_TIMER});
 }
 
+void ek_informer_definition(struct ek_informer *informer, bool gone)
+{
+    if (!informer->stop_requested)
+        feed(informer, &(struct ek_reflector_event){.kind = EK_EVENT_DEFINITION, .gone = gone});
+}
+
 void ek_informer_free(struct ek_informer *informer)
 {
     if (!informer)

@@ -57,6 +57,14 @@ void ek_informer_stop(struct ek_informer *informer, void (*on_stopped)(void *ctx
  */
 void ek_informer_hurry(struct ek_informer *informer);
 
+/*
+ * Notes that the CustomResourceDefinition of an optional resource has changed, or is gone: one that
+ * is not served is requested soon, and one whose definition is gone at once, so that the store does
+ * not keep what exists no more. Not from inside a handler or the observer of this informer; from
+ * those of another one.
+ */
+void ek_informer_definition(struct ek_informer *informer, bool gone);
+
 /* Releases the informer and its store; not from inside a handler or the observer. One that was not
  * stopped is stopped first, its on_stopped is not called any more. NULL is fine. */
 void ek_informer_free(struct ek_informer *informer);

@@ -24,8 +24,9 @@ struct ek_reflector {
     struct ek_reflector_transition history[EK_REFLECTOR_HISTORY]; /* a ring */
     size_t n_transitions;                                         /* ever */
     struct ek_backoff backoff;
-    bool away;     /* the connection has failed since the last success */
-    bool hastened; /* the back-off was begun again since then */
+    bool away;         /* the connection has failed since the last success */
+    bool hastened;     /* the back-off was begun again since then */
+    int64_t absent_ms; /* the next wait of NOT_SERVED; 0: as configured */
     struct ek_rand random;
 
     char *last_rv;            /* last seen resourceVersion, owned, never NULL */
@@ -89,6 +90,8 @@ bool ek_reflector_is_rv_unavailable__(const struct ek_err *err);
 bool ek_reflector_is_busy__(const struct ek_err *err); /* refused or throttled (rule 8) */
 
 /* reflector_list.c */
+/* An optional resource is not served: the store becomes empty. */
+void ek_reflector_not_served__(struct ek_reflector_step__ *s);
 void ek_reflector_start_run__(struct ek_reflector_step__ *s);
 void ek_reflector_start_stream__(struct ek_reflector_step__ *s);
 void ek_reflector_on_streaming__(struct ek_reflector_step__ *s);

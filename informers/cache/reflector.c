@@ -10,6 +10,9 @@
 /* A server may ask for patience, but not for ever. */
 #define RETRY_AFTER_MAX_MS 300000
 
+/* How soon a resource is requested whose definition has changed. */
+#define DEFINITION_MS 250
+
 /* A server that refuses requests is requested no sooner. */
 #define HURRY_MS 1000
 
@@ -269,6 +272,30 @@ static void on_watch_backoff(struct ek_reflector_step__ *s)
         ek_reflector_illegal__(s);
 }
 
+static void on_definition(struct ek_reflector_step__ *s)
+{
+    struct ek_reflector *r = s->r;
+
+    if (!r->config.optional)
+        return;
+    r->absent_ms = DEFINITION_MS;
+    switch (r->state) {
+    case EK_REFLECTOR_NOT_SERVED:
+        if (r->timer_ms > s->now_ms + DEFINITION_MS)
+            ek_reflector_set_timer__(s, DEFINITION_MS);
+        break;
+    case EK_REFLECTOR_OPENING:
+    case EK_REFLECTOR_WATCHING:
+        if (!s->event->gone)
+            break;
+        ek_reflector_emit__(s, EK_ACTION_CANCEL_REQUEST);
+        ek_reflector_start_run__(s);
+        break;
+    default: /* a request is under way, or will be */
+        break;
+    }
+}
+
 static void stop(struct ek_reflector_step__ *s)
 {
     switch (s->r->state) {
@@ -308,6 +335,8 @@ void ek_reflector_step(struct ek_reflector *r, int64_t now_ms,
     release_replaced(r);
     if (event->kind == EK_EVENT_STOP && r->state != EK_REFLECTOR_STOPPED)
         stop(&s);
+    else if (event->kind == EK_EVENT_DEFINITION && r->state != EK_REFLECTOR_STOPPED)
+        on_definition(&s);
     else
         handlers[r->state](&s);
 }

@@ -48,8 +48,13 @@
  * - The first answer of 4xx, but 429, after the connection has failed starts the back-off again: a
  *   server that starts refuses what it will allow in a moment (RBAC, and tokens of
  *   ServiceAccounts).
- * - 404 for an optional resource means "not served": the store is empty and synced, and the next
- *   run comes after a minute, without growth.
+ * - 404 for an optional resource means "not served", also as the answer to a watch: the store is
+ *   empty and synced, and the next run comes after a minute, without growth.
+ * - What happens to the CustomResourceDefinition of an optional resource is an event (DEFINITION).
+ *   A resource that is not served is then requested after 250 ms, and while that answers 404, after
+ *   twice as long each time. Where the definition is gone, an open watch ends and a run begins:
+ *   kube-apiserver keeps watches of a kind open that it does not serve any more
+ *   (apiextensions-apiserver/pkg/apiserver/customresource_handler.go:tearDown).
  *
  * Ownership: the reflector owns all it hands out; actions and what they point to are borrowed
  * until the next step. Events lend what they point to for the call. Threading: none.
@@ -106,6 +111,7 @@ const char *ek_reflector_state_name(enum ek_reflector_state state);
     X(WATCH_EOF)    /* the server ended the stream in good order */                                \
     X(WATCH_FAILED) /* err: could not open, broke, or sent what cannot be decoded */               \
     X(TIMER)        /* the time of the last SET_TIMER has come */                                  \
+    X(DEFINITION)   /* the CustomResourceDefinition of the resource has changed, or is gone */     \
     X(STOP)
 
 enum ek_reflector_event_kind {
@@ -120,6 +126,7 @@ struct ek_reflector_event {
     const struct ek_list_page *page;
     const struct ek_watch_frame *frame;
     const struct ek_err *err;
+    bool gone; /* DEFINITION */
 };
 
 enum ek_reflector_action_kind {

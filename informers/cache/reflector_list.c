@@ -99,10 +99,12 @@ static void take_page(struct ek_reflector_step__ *s, const struct ek_list_page *
     }
 }
 
-static void not_served(struct ek_reflector_step__ *s)
+void ek_reflector_not_served__(struct ek_reflector_step__ *s)
 {
     struct ek_reflector *r = s->r;
     bool news = !r->synced || r->served;
+    int64_t retry_ms = r->config.not_served_retry_ms;
+    int64_t wait_ms = r->absent_ms && r->absent_ms < retry_ms ? r->absent_ms : retry_ms;
 
     ek_reflector_drop_fresh__(r);
     r->rv_unavailable = false;
@@ -110,7 +112,8 @@ static void not_served(struct ek_reflector_step__ *s)
     if (news)
         ek_reflector_replace__(s, "");
     ek_reflector_succeeded__(s);
-    ek_reflector_set_timer__(s, r->config.not_served_retry_ms);
+    r->absent_ms = wait_ms < retry_ms ? 2 * wait_ms : 0;
+    ek_reflector_set_timer__(s, wait_ms);
     ek_reflector_transition__(s, EK_REFLECTOR_NOT_SERVED);
 }
 
@@ -126,7 +129,7 @@ static void list_failed(struct ek_reflector_step__ *s, const struct ek_err *err)
         r->paged = false;
         restart_list(s, "", false);
     } else if (err->code == EK_E_NOENT && r->config.optional) {
-        not_served(s);
+        ek_reflector_not_served__(s);
     } else {
         ek_reflector_end_run__(s, err);
     }

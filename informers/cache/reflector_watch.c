@@ -177,6 +177,8 @@ static void open_failed(struct ek_reflector_step__ *s, const struct ek_err *err)
     if (ek_reflector_is_busy__(err)) { /* rule 8 */
         ek_reflector_failed__(s, err);
         ek_reflector_back_off__(s, EK_REFLECTOR_WATCH_BACKOFF);
+    } else if (err->code == EK_E_NOENT && s->r->config.optional) {
+        ek_reflector_not_served__(s);
     } else {
         ek_reflector_end_run__(s, err);
     }

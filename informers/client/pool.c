@@ -9,8 +9,9 @@
 #define IDLE_CONNECTIONS_MAX 64L
 
 /* Connections to one address. With HTTP/2 one is enough for a hundred streams, but libcurl opens
- * one per transfer beyond that; without HTTP/2 each watch holds one. */
-#define HOST_CONNECTIONS_MAX 32L
+ * one per transfer beyond that; without HTTP/2 each watch holds one, and every request beyond the
+ * last waits for ever. All subjects watch some forty resources, and one for each gated kind. */
+#define HOST_CONNECTIONS_MAX 256L
 
 struct watched_socket {
     uv_poll_t poll;

@@ -46,6 +46,7 @@ all_may() { # true|false, file
   jq -cR --arg u "$SA" 'split("\t") as [$role, $ns, $rule, $v, $g, $w] |
     (if $w == "serviceaccounts/token" then "evenkeel-probe" elif $v == "create" then ""
       elif $ns == "evenkeel-system" and $w == "leases" then "evenkeel-leader"
+      elif $role == "evenkeel-definitions" then "controlplanes.evenkeel.dev"
       else {"controlplanes/status": "cluster", "secrets": "evenkeel-webhook-cert", "configmaps": "evenkeel-imports",
         "mutatingwebhookconfigurations": "evenkeel",
         "validatingwebhookconfigurations": "evenkeel"}[$w] // "" end) as $n |

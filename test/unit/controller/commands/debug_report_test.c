@@ -15,6 +15,9 @@
 #define INFORMER(members)                                                                          \
     "{\"resource\":\"nodes\",\"version\":\"v1\",\"state\":\"BACKOFF\",\"since\":"                  \
     "\"2026-11-20T09:59:30Z\",\"nextTryTime\":\"2026-11-20T10:00:05Z\"" members "}"
+#define DEFINITION(name, objects, served)                                                          \
+    "{\"resource\":\"customresourcedefinitions\",\"fieldSelector\":\"metadata.name=" name          \
+    "\",\"state\":\"WATCHING\",\"synced\":true,\"objects\":" objects ",\"served\":" served "}"
 #define ERROR(reason, message) ",\"error\":{\"reason\":\"" reason "\",\"message\":\"" message "\"}"
 
 static const struct {
@@ -67,6 +70,16 @@ static const struct {
      "\"informers\":[{\"resource\":\"nodes\",\"state\":\"WATCHING\",\"synced\":true,"
      "\"lastFailure\":{\"message\":\"reset\"}}]",
      ""},
+    {"a definition of ours that is there",
+     "\"informers\":[" DEFINITION("controlplanes.evenkeel.dev", "1", "true") "]", ""},
+    {"a definition of ours that is missing",
+     "\"informers\":[" DEFINITION("controlplanes.evenkeel.dev", "0", "true") "]",
+     "- controlplanes.evenkeel.dev: the CustomResourceDefinition is missing: install it (kubectl "
+     "apply -k deploy)\n"},
+    {"a definition of others is not ours to miss",
+     "\"informers\":[" DEFINITION("widgets.example.com", "0", "true") "]", ""},
+    {"definitions that are not served",
+     "\"informers\":[" DEFINITION("controlplanes.evenkeel.dev", "0", "false") "]", ""},
     {"not listed yet", "\"informers\":[" INFORMER(",\"synced\":false") "]",
      "- nodes: not listed yet, BACKOFF for 30s\n"},
     {"never allowed",

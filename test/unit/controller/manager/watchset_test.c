@@ -2,10 +2,12 @@
 /* Watch sets against the test API server: rows, what they report, rows that are set later, and
  * objects that are followed by name. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/base/mem.h"
 #include "controller/manager/watchset.h"
+#include "informers/cache/reflector.h"
 #include "test/support/apiworld.h"
 #include "test/support/suite.h"
 
@@ -68,17 +70,40 @@ static void on_closed(void *ctx)
     closed = 1;
 }
 
-static void start(const char *rules, const struct ek_watch_row *table, size_t n)
+/* "name state name state ..." of definitions. */
+static char defined_so_far[256];
+
+static void on_defined(void *ctx, const char *name, enum ek_definition state)
+{
+    size_t len = strlen(defined_so_far);
+
+    (void)ctx;
+    snprintf(defined_so_far + len, sizeof defined_so_far - len, "%s %s ", name,
+             state == EK_DEFINITION_GONE      ? "gone"
+             : state == EK_DEFINITION_PRESENT ? "present"
+                                              : "deleting");
+}
+
+static void start_with(const char *rules, const struct ek_watch_row *table, size_t n,
+                       bool definitions)
 {
     apiworld_start(&world, rules);
     n_changed = n_seen = 0;
+    *defined_so_far = '\0';
     closed = 0;
     set = ek_watchset_new(&(struct ek_watchset_config){.loop = &world.bench.loop,
                                                        .client = world.bench.client,
                                                        .rows = table,
                                                        .n = n,
-                                                       .changed = on_changed});
+                                                       .definitions = definitions,
+                                                       .changed = on_changed,
+                                                       .defined = on_defined});
     ek_watchset_set_seen(set, &n_seen);
+}
+
+static void start(const char *rules, const struct ek_watch_row *table, size_t n)
+{
+    start_with(rules, table, n, false);
 }
 
 static void stop(void)
@@ -279,6 +304,102 @@ START_TEST(objects_are_followed_by_name)
 }
 END_TEST
 
+/* ---- Definitions ---- */
+
+#define CRDS    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define WIDGETS "/apis/example.com/v1/widgets"
+
+static const char widgets_definition[] =
+    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
+    "\"metadata\":{\"name\":\"widgets.example.com\"},\"spec\":{\"group\":\"example.com\","
+    "\"scope\":\"Cluster\",\"names\":{\"plural\":\"widgets\",\"kind\":\"Widget\"},\"versions\":[{"
+    "\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+    "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
+
+static const struct ek_watch_row defined[] = {
+    {.resource = {.group = "example.com",
+                  .version = "v1",
+                  .resource = "widgets",
+                  .kind = "Widget",
+                  .optional = true},
+     .flags = EK_WATCH_DEFINED},
+};
+
+static void check_request(const char *method, const char *path, const char *body)
+{
+    int status = apiworld_request(&world, method, path, body, NULL);
+    ck_assert_msg(status == 200 || status == 201, "%s %s: %d", method, path, status);
+}
+
+/* Whether the informer of the kind has waited for less than the minute of a kind that is not
+ * served. */
+static bool was_hastened;
+
+static void look_at_wait(void *arg, const char *name, struct ek_informer *informer)
+{
+    struct ek_reflector_status status;
+
+    (void)arg;
+    ek_reflector_status(ek_informer_reflector(informer), &status);
+    if (!strcmp(name, "widgets") && status.state == EK_REFLECTOR_NOT_SERVED &&
+        status.timer_ms < status.entered_ms + ek_reflector_config_default().not_served_retry_ms)
+        was_hastened = true;
+}
+
+static bool is_served(const void *want)
+{
+    struct ek_informer_status status;
+
+    ek_watchset_each(set, look_at_wait, NULL);
+    ek_watchset_status(set, 0, &status);
+    return status.synced && status.served == *(const bool *)want;
+}
+
+static bool has_widget(const void *ctx)
+{
+    (void)ctx;
+    return ek_watchset_get(set, 0, "a") != NULL;
+}
+
+START_TEST(a_kind_is_noticed_by_its_definition)
+{
+    start_with(NULL, defined, EK_ARRAY_SIZE(defined), true);
+    check_names("widgets widgets-definition ");
+    ek_watchset_start(set);
+    apiworld_run_until(&world, is_served, &(bool){false});
+    for (int i = 0; i < 2; i++) {
+        was_hastened = false;
+        check_request("POST", CRDS, widgets_definition);
+        apiworld_run_until(&world, is_served, &(bool){true});
+        ck_assert(was_hastened);
+        check_request("POST", WIDGETS,
+                      "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\","
+                      "\"metadata\":{\"name\":\"a\"}}");
+        apiworld_run_until(&world, has_widget, NULL);
+        check_request("DELETE", CRDS "/widgets.example.com", NULL);
+        apiworld_run_until(&world, is_served, &(bool){false});
+        ck_assert(!has_widget(NULL));
+    }
+    ck_assert_str_eq(defined_so_far, "widgets.example.com gone widgets.example.com present "
+                                     "widgets.example.com gone ");
+    stop();
+}
+END_TEST
+
+/* Where the definition may not be read, nothing is reported, and the kind is watched. */
+START_TEST(a_definition_may_be_forbidden)
+{
+    bool blind;
+
+    start_with("get,list,watch widgets.example.com", defined, EK_ARRAY_SIZE(defined), true);
+    ek_watchset_start(set);
+    apiworld_run_until(&world, is_synced, NULL);
+    ck_assert_ptr_null(ek_watchset_problem(set, &blind));
+    ck_assert_ptr_null(ek_watchset_failure(set));
+    stop();
+}
+END_TEST
+
 static bool has_failed(const void *ctx)
 {
     (void)ctx;
@@ -317,6 +438,8 @@ int main(void)
     tcase_add_loop_test(tc, what_is_forbidden_is_reported, 0, EK_ARRAY_SIZE(permissions));
     tcase_add_test(tc, a_row_is_set_later);
     tcase_add_test(tc, objects_are_followed_by_name);
+    tcase_add_test(tc, a_kind_is_noticed_by_its_definition);
+    tcase_add_test(tc, a_definition_may_be_forbidden);
     tcase_add_test(tc, a_failure_of_all_is_reported);
     tcase_add_test(tc, a_set_closes_before_its_start_and_without_informers);
     return ek_test_run("watchset", tc);

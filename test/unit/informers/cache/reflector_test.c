@@ -239,6 +239,9 @@ static void run_event(struct script *script, char **words)
     }
     if (!strcmp(name, "page"))
         step_page(script, words);
+    else if (!strcmp(name, "definition") || !strcmp(name, "definition-gone"))
+        step(script, &(struct ek_reflector_event){.kind = EK_EVENT_DEFINITION,
+                                                  .gone = !strcmp(name, "definition-gone")});
     else if (!strcmp(name, "list-failed"))
         step_error(script, EK_EVENT_LIST_FAILED, words);
     else if (!strcmp(name, "watch-failed"))
