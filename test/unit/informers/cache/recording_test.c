@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/base/buf.h"
 #include "test/support/suite.h"
+#include "test/support/testdir.h"
 
 static const struct ek_resource nodes = {
     .group = "", .version = "v1", .resource = "nodes", .kind = "Node"};
@@ -85,30 +85,6 @@ END_TEST
 
 /* --- folders made by hand ----------------------------------------------------------------- */
 
-struct folder {
-    char path[64];
-};
-
-static void put(const struct folder *folder, const char *name, const char *text)
-{
-    EK_AUTOFREE char *path = ek_xasprintf("%s/%s", folder->path, name);
-    for (char *slash = path + strlen(folder->path) + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-    FILE *f = fopen(path, "we");
-    ck_assert_ptr_nonnull(f);
-    fputs(text, f);
-    fclose(f);
-}
-
-static void make_folder(struct folder *folder)
-{
-    snprintf(folder->path, sizeof folder->path, "/tmp/ek-recording-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder->path));
-}
-
 static const struct {
     const char *name, *index, *peers;
     int code;
@@ -128,44 +104,47 @@ static const struct {
 
 START_TEST(bad_folders_are_one_clear_line)
 {
-    struct folder folder;
+    char folder[TESTDIR_SIZE];
     struct ek_recording *rec = NULL;
     struct ek_err err = {0};
 
-    make_folder(&folder);
+    testdir_make(folder);
     if (bad[_i].index)
-        put(&folder, "index.json", bad[_i].index);
+        testdir_put(folder, "index.json", bad[_i].index, 0600);
     if (bad[_i].peers)
-        put(&folder, "peers.json", bad[_i].peers);
-    int rc = ek_recording_open(folder.path, &rec, &err);
+        testdir_put(folder, "peers.json", bad[_i].peers, 0600);
+    int rc = ek_recording_open(folder, &rec, &err);
     ck_assert_msg(rc == bad[_i].code, "%s: %d", bad[_i].name, rc);
     ck_assert_msg(strstr(err.message, bad[_i].text) != NULL, "%s: %s", bad[_i].name, err.message);
-    ck_assert_msg(strstr(err.message, folder.path) != NULL, "%s: %s", bad[_i].name, err.message);
+    ck_assert_msg(strstr(err.message, folder) != NULL, "%s: %s", bad[_i].name, err.message);
+    testdir_remove(folder);
 }
 END_TEST
 
 /* What was recorded of a peer may be little: the rest is unanswered, never invented. */
 START_TEST(a_peer_may_have_answered_little)
 {
-    struct folder folder;
+    char folder[TESTDIR_SIZE];
     struct ek_recording *rec = NULL;
     struct ek_err err = {0};
     const char *address;
 
-    make_folder(&folder);
-    put(&folder, "index.json", "[]");
-    put(&folder, "peers.json",
-        "{\"apiservers\":[{\"hostname\":\"a\",\"address\":\"10.0.0.1:6443\"},"
-        "{\"hostname\":\"never\",\"address\":\"10.0.0.2:6443\"}]}");
-    put(&folder, "peers/a/index.json",
-        "[{\"file\":\"version.json\",\"path\":\"/version\",\"status\":200},"
-        "{\"file\":\"no.txt\",\"path\":\"/metrics\",\"status\":403},"
-        "{\"file\":\"../../secret\",\"path\":\"/readyz?verbose=1\",\"status\":200},"
-        "{\"file\":\"gone.json\",\"path\":\"/apis\",\"status\":200}]");
-    put(&folder, "peers/a/version.json", "{\"major\":\"1\",\"minor\":\"29+\"}");
-    put(&folder, "peers/a/no.txt", "forbidden");
-    put(&folder, "secret", "[+]ping ok\n");
-    ck_assert_msg(ek_recording_open(folder.path, &rec, &err) == 0, "%s", err.message);
+    testdir_make(folder);
+    testdir_put(folder, "index.json", "[]", 0600);
+    testdir_put(folder, "peers.json",
+                "{\"apiservers\":[{\"hostname\":\"a\",\"address\":\"10.0.0.1:6443\"},"
+                "{\"hostname\":\"never\",\"address\":\"10.0.0.2:6443\"}]}",
+                0600);
+    testdir_put(folder, "peers/a/index.json",
+                "[{\"file\":\"version.json\",\"path\":\"/version\",\"status\":200},"
+                "{\"file\":\"no.txt\",\"path\":\"/metrics\",\"status\":403},"
+                "{\"file\":\"../../secret\",\"path\":\"/readyz?verbose=1\",\"status\":200},"
+                "{\"file\":\"gone.json\",\"path\":\"/apis\",\"status\":200}]",
+                0600);
+    testdir_put(folder, "peers/a/version.json", "{\"major\":\"1\",\"minor\":\"29+\"}", 0600);
+    testdir_put(folder, "peers/a/no.txt", "forbidden", 0600);
+    testdir_put(folder, "secret", "[+]ping ok\n", 0600);
+    ck_assert_msg(ek_recording_open(folder, &rec, &err) == 0, "%s", err.message);
     ck_assert_uint_eq(ek_recording_size(rec), 1);
     EK_AUTOPTR(ek_probe, ek_probe_unref) *p = ek_recording_probe(rec, 0, 1, &address);
     ck_assert_uint_eq(p->binary.minor, 29);
@@ -175,6 +154,7 @@ START_TEST(a_peer_may_have_answered_little)
     ck_assert_int_eq(p->discovery_answer.error.code, EK_E_NOENT);
     ck_assert_ptr_null(p->discovery);
     ek_recording_close(rec);
+    testdir_remove(folder);
 }
 END_TEST
 
