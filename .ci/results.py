@@ -4,7 +4,8 @@
 
 usage: results.py ctest FOLDER STAGE REPEAT CTEST...      runs CTEST; stores and prints its results
        results.py add FOLDER STAGE NAME STATUS REPEAT LOG   stores one result: passed, failed or skipped
-       results.py summary FOLDER                            prints failures, slow tests and totals; exits 1 on a failure
+       results.py summary FOLDER STAGE...                   prints failures, slow tests and totals; exits 1 on a failure,
+                                                            and when one of the stages has stored nothing
 
 FOLDER has a file for each stage, and belongs to one run. REPEAT is the command that repeats a test alone; "{name}"
 in REPEAT stands for the test.
@@ -127,12 +128,15 @@ def count(results):
     return counts
 
 
-def command_summary(folder):
+def command_summary(folder, *stages):
     results = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(".jsonl"):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 results += [json.loads(line) for line in file]
+    for stage in sorted(set(stages) - {r["stage"] for r in results}):
+        results.append({"stage": stage, "name": "stage", "status": "failed", "seconds": 0.0, "repeat": "the whole run",
+                        "output": "the stage has ended before it stored a result"})
     skipped = [r for r in results if r["status"] == "skipped"]
     if skipped:
         print("\n== skipped")
