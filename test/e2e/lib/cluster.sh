@@ -14,6 +14,7 @@
 # FAMILY, to be set before isolate: 4 (the default), 6 (no IPv4 address but etcd's loopback) or 46
 # (dual-stack; the API servers' own addresses are IPv4).
 set -euo pipefail
+export LC_ALL=C.UTF-8 # $'\u00A0' is a character of two bytes
 
 # How many times the seconds that a script gives a wait really last. The seconds say what an idle
 # machine needs at most; the factor is for a busy one. No result depends on either: a wait that ends
