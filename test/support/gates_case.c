@@ -28,6 +28,23 @@ yyjson_doc *test_gates_yaml(const char *text)
     return doc;
 }
 
+uint64_t test_gates_seed(void)
+{
+    const char *given = getenv("EK_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : 2608;
+
+    printf("EK_SEED=%llu\n", (unsigned long long)seed);
+    fflush(stdout);
+    return seed * 2654435761u | 1;
+}
+
+unsigned test_gates_rounds(unsigned rounds)
+{
+    const char *given = getenv("EK_ROUNDS");
+
+    return given ? (unsigned)strtoul(given, NULL, 10) : rounds;
+}
+
 const struct ek_gates *test_gates_new(const char *spec)
 {
     EK_AUTOFREE char *text = ek_xasprintf("{apiVersion: evenkeel.dev/v1alpha1, "

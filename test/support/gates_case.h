@@ -33,6 +33,13 @@ struct test_gates_write {
     yyjson_doc *stored; /* new with the patch; NULL when it was denied */
 };
 
+/*
+ * The first state of a test's random numbers, and how many rounds the test plays. The gate plays
+ * the same rounds each time; .ci/long sets EK_SEED and EK_ROUNDS. The seed is printed.
+ */
+uint64_t test_gates_seed(void);
+unsigned test_gates_rounds(unsigned rounds);
+
 /* A definition of crontabs.stable.example.com with that spec. */
 const struct ek_gates *test_gates_new(const char *spec);
 

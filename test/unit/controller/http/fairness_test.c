@@ -9,10 +9,11 @@
 #include <fcntl.h>
 #include <openssl/ssl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "controller/http/server.h"
@@ -53,15 +54,23 @@ static void on_victim(void *ctx, const struct ek_http_request *request, struct e
     ek_http_reply_send(reply, 200, "text/plain", "ok", 2);
 }
 
-#define HEAD_TIMEOUT_MS 1500
+/* Longer than ctest gives this program, and short enough for the times that Check keeps. */
+#define HEAD_TIMEOUT_S 900
 
-/* Works until the time for the first requests of all connections is over. */
+static time_t passed_s; /* added to what the kernel says, for this program and libuv */
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    int rc = (int)syscall(SYS_clock_gettime, id, ts);
+
+    ts->tv_sec += passed_s;
+    return rc;
+}
+
+/* Takes until the time for the first requests of all connections is over. */
 static void on_slow(void *ctx, const struct ek_http_request *request, struct ek_http_reply *reply)
 {
-    uint64_t until_ns = uv_hrtime() + (uint64_t)(HEAD_TIMEOUT_MS + 100) * 1000000;
-
-    while (uv_hrtime() < until_ns)
-        sched_yield();
+    passed_s += HEAD_TIMEOUT_S + 1;
     on_other(ctx, request, reply);
 }
 
@@ -76,7 +85,7 @@ static void start(bool tls)
     struct ek_err err;
     struct ek_http_server_config config = {.name = "test",
                                            .bind_address = "127.0.0.1:0",
-                                           .limits = {.head_timeout_ms = HEAD_TIMEOUT_MS},
+                                           .limits = {.head_timeout_ms = HEAD_TIMEOUT_S * 1000LL},
                                            .routes = routes,
                                            .n_routes = EK_ARRAY_SIZE(routes)};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is true of match conditions: random definitions and writes (the seed is printed, and
- * GATES_SEED repeats it), with our own CEL in the place of the API server's.
+ * What is true of match conditions: random definitions and writes (see test_gates_seed), with our
+ * own CEL in the place of the API server's.
  *
  *   - a write of which the decision makes anything (a patch, a warning, a denial) is sent to us: a
  *     webhook is registered for the resource, and its conditions hold; with a failurePolicy that is
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/cel/cel.h"
 #include "reconcilers/fieldgates/registration.h"
@@ -353,15 +352,12 @@ static void try_once(struct ek_buf *spec, struct ek_buf *old, struct ek_buf *new
 
 START_TEST(sends_what_the_decision_makes_anything_of)
 {
-    const char *given = getenv("GATES_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
+    unsigned rounds = test_gates_rounds(ROUNDS);
     struct ek_err err = {0};
     EK_AUTO(ek_buf) spec;
     EK_AUTO(ek_buf) old;
     EK_AUTO(ek_buf) new;
 
-    printf("GATES_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
     ek_buf_init(&spec, 1 << 17);
     ek_buf_init(&old, 1 << 17);
     ek_buf_init(&new, 1 << 17);
@@ -371,19 +367,19 @@ START_TEST(sends_what_the_decision_makes_anything_of)
                       ek_cel_env_declare(env, "oldObject", "dyn", &err) == 1 &&
                       ek_cel_env_declare(env, "request", "dyn", &err) == 2,
                   "%s", err.message);
-    state = seed | 1;
-    for (int i = 0; i < ROUNDS; i++)
+    state = test_gates_seed();
+    for (unsigned i = 0; i < rounds; i++)
         try_once(&spec, &old, &new);
     ek_cel_env_unref(env);
-    printf("%u sent, %u denied, %u scales, %u statuses, %u backstops, %u spared, %u coarse of %d\n",
+    printf("%u sent, %u denied, %u scales, %u statuses, %u backstops, %u spared, %u coarse of %u\n",
            met.sent, met.denied, met.scaled, met.statuses, met.backstops, met.spared, met_coarse,
-           ROUNDS);
-    ck_assert_uint_gt(met.sent, ROUNDS / 20);
-    ck_assert_uint_gt(met.denied, ROUNDS / 50);
-    ck_assert_uint_gt(met.scaled, ROUNDS / 200);
-    ck_assert_uint_gt(met.statuses, ROUNDS / 200);
-    ck_assert_uint_gt(met.backstops, ROUNDS / 20);
-    ck_assert_uint_gt(met.spared, ROUNDS / 20);
+           rounds);
+    ck_assert_uint_gt(met.sent, rounds / 20);
+    ck_assert_uint_gt(met.denied, rounds / 50);
+    ck_assert_uint_gt(met.scaled, rounds / 200);
+    ck_assert_uint_gt(met.statuses, rounds / 200);
+    ck_assert_uint_gt(met.backstops, rounds / 20);
+    ck_assert_uint_gt(met.spared, rounds / 20);
     ck_assert_uint_gt(met_coarse, 0);
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is true of every gated write of lists and maps: random definitions, old and new objects (the
- * seed is printed, and GATES_SEED repeats it; GATES_ROUNDS tries more of them). The new object is
- * often an edit of the old one: items move, come, go, are copied, and change.
+ * What is true of every gated write of lists and maps: random definitions, old and new objects (see
+ * test_gates_seed). The new object is often an edit of the old one: items move, come, go, are
+ * copied, and change.
  *
  *   - no item has a closed value that the old object did not have so often at that path; where keys
  *     match items, the value is the one of the old item
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "test/support/gates_case.h"
 #include "test/support/suite.h"
@@ -418,19 +417,15 @@ static void try_once(struct ek_buf *spec, struct ek_buf *old, struct ek_buf *new
 
 START_TEST(test_property)
 {
-    const char *given = getenv("GATES_SEED"), *more = getenv("GATES_ROUNDS");
-    unsigned rounds = more ? (unsigned)strtoul(more, NULL, 10) : ROUNDS;
-    uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
+    unsigned rounds = test_gates_rounds(ROUNDS);
     EK_AUTO(ek_buf) spec;
     EK_AUTO(ek_buf) old;
     EK_AUTO(ek_buf) new;
 
-    printf("GATES_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
     ek_buf_init(&spec, 1 << 16);
     ek_buf_init(&old, 1 << 16);
     ek_buf_init(&new, 1 << 16);
-    state = seed | 1;
+    state = test_gates_seed();
     for (unsigned i = 0; i < rounds; i++)
         try_once(&spec, &old, &new);
     printf("%u patched, %u denied, %u with a loss, %u deprecated, %u untouched of %u\n",
