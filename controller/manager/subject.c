@@ -66,7 +66,12 @@ static void on_defined(void *ctx, const char *name, enum ek_definition state)
     ek_err_set(&err, EK_E_NOENT,
                "%s: install the CustomResourceDefinition (kubectl apply -k deploy)",
                state == EK_DEFINITION_GONE ? "its objects are gone" : "no object can be created");
-    ek_log_error(c->env.log, &err, "CustomResourceDefinition is deleted", EK_S("definition", name));
+    if (state == EK_DEFINITION_GONE)
+        ek_log_error(c->env.log, &err, "CustomResourceDefinition is deleted",
+                     EK_S("definition", name));
+    else
+        ek_log_error(c->env.log, &err, "CustomResourceDefinition is being deleted",
+                     EK_S("definition", name));
 }
 
 void ek_controller_write(struct ek_controller *controller, int64_t delay_ms)

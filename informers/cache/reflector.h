@@ -53,7 +53,7 @@
  * - What happens to the CustomResourceDefinition of an optional resource is an event (DEFINITION).
  *   A resource that is not served is then requested after 250 ms, and while that answers 404, after
  *   twice as long each time. Where the definition is gone, an open watch ends and a run begins:
- *   kube-apiserver keeps watches of a kind open that it does not serve any more
+ *   kube-apiserver ends the watches of the kind only after it has waited for the requests in flight
  *   (apiextensions-apiserver/pkg/apiserver/customresource_handler.go:tearDown).
  *
  * Ownership: the reflector owns all it hands out; actions and what they point to are borrowed

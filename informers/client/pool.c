@@ -10,7 +10,7 @@
 
 /* Connections to one address. With HTTP/2 one is enough for a hundred streams, but libcurl opens
  * one per transfer beyond that; without HTTP/2 each watch holds one, and every request beyond the
- * last waits for ever. All subjects watch some forty resources, and one for each gated kind. */
+ * last waits for ever. All subjects watch dozens of resources, and one for each gated kind. */
 #define HOST_CONNECTIONS_MAX 256L
 
 struct watched_socket {
