@@ -201,12 +201,17 @@ static bool is_asked_for(const struct report *r, yyjson_val *item, const char *n
 static void add_informer(const struct report *r, yyjson_val *v, struct ek_text_table *table)
 {
     struct cell in_state, next, objects, lists, watches, events, failures, last;
-    char scope[80], api[160];
+    char scope[200], api[160];
 
     snprintf(api, sizeof api, "%s%s%s", str(v, "group"), *str(v, "group") ? "/" : "",
              str(v, "version"));
-    snprintf(scope, sizeof scope, "%.30s%s%.40s", str(v, "namespace"),
-             *str(v, "namespace") && *str(v, "labelSelector") ? " " : "", str(v, "labelSelector"));
+    const char *of[] = {str(v, "namespace"), str(v, "labelSelector"), str(v, "fieldSelector")};
+    scope[0] = '\0';
+    for (size_t i = 0, len = 0; i < EK_ARRAY_SIZE(of); i++) {
+        if (*of[i])
+            len +=
+                (size_t)snprintf(scope + len, sizeof scope - len, "%s%.60s", len ? " " : "", of[i]);
+    }
     const char *cells[] = {str(v, "resource"),
                            or_dash(str(v, "controller")),
                            api,

@@ -289,17 +289,19 @@ static const struct {
      "HISTORY OF INFORMERS\n"
      "RESOURCE   AGO   FROM       TO        CAUSE   MESSAGE\n"
      "nodes      30s   WATCHING   BACKOFF   TIMER   slow\n"},
-    {"a well informer's history is told when it is asked for by name",
+    {"a well informer's history is printed when it is asked for by name",
      "\"informers\":[{\"resource\":\"pods\",\"version\":\"v1\",\"state\":\"WATCHING\",\"history\":["
      "{\"from\":\"IDLE\"}]},{\"resource\":\"leases\",\"group\":\"coordination.k8s.io\",\"version\":"
-     "\"v1\",\"namespace\":\"kube-system\",\"labelSelector\":\"a=b\",\"state\":\"WATCHING\","
-     "\"history\":[{\"from\":\"OPENING\",\"to\":\"WATCHING\",\"cause\":\"WATCH_OPEN\"}]}]",
+     "\"v1\",\"namespace\":\"kube-system\",\"labelSelector\":\"a=b\",\"fieldSelector\":\"c=d\","
+     "\"state\":\"WATCHING\",\"history\":[{\"from\":\"OPENING\",\"to\":\"WATCHING\",\"cause\":"
+     "\"WATCH_OPEN\"}]}]",
      "leases", false,
      "INFORMERS\n"
-     "RESOURCE   CONTROLLER   VERSION                  SCOPE             STATE      FOR   NEXT TRY "
-     " "
+     "RESOURCE   CONTROLLER   VERSION                  SCOPE                 STATE      FOR   NEXT "
+     "TRY  "
      " SYNCED   SERVED   OBJECTS   AT   LISTS   WATCHES   EVENTS   FAILURES   LAST EVENT\n"
-     "leases     -            coordination.k8s.io/v1   kube-system a=b   WATCHING   -     -        "
+     "leases     -            coordination.k8s.io/v1   kube-system a=b c=d   WATCHING   -     -    "
+     "    "
      "  -        "
      "-        -         -    -       -         -        -          -\n"
      "\n"
