@@ -65,6 +65,11 @@ crd() { # group, versions as JSON, members of spec, metadata
         names: {kind: "CronTab", listKind: "CronTabList", plural: "crontabs", singular: "crontab"}} + $more)}'
 }
 
+# One of a single version, which has status and scale.
+kind() { # group, properties, members of spec, metadata
+  crd "$1" "[$(version v1 true "${2:-$SPEC}" "$SCALED")]" "${3:-{\}}" "${4:-{\}}"
+}
+
 gate() { # name, path or paths as JSON, members of the gate
   local paths=$2
   [[ $paths == '['* ]] || paths=$(jq -nc --arg p "$paths" '[$p]')
@@ -108,6 +113,10 @@ call() {
   SAID=$(sed '/^Warning: /d' "$RUN/said")
 }
 show() { jq -cS "${1:-.spec}" <<<"$ANSWER" 2>/dev/null || echo "$ANSWER"; }
+try() { # group, spec: what a new object would be
+  call create --dry-run=server -o json -f - <<<"$(object "$1" try "$2")"
+  if [ "$RC" = 0 ]; then show '.spec // {}'; else echo "$SAID"; fi
+}
 
 # That there are so many warnings as patterns, each of which matches one; "-" for none.
 expect_warnings() { # what, patterns, each after a semicolon
@@ -146,7 +155,7 @@ read_rows() { # prefix of the objects' names; rows come in
   done
 }
 columns() { IFS=$'\x1f' read -r ID NAME GROUP DO OLD REQUEST STORED GENERATION WARNINGS <<<"$1"; }
-old_objects() {
+row_objects() { # the old objects of the rows
   local r
   for r in "${ROWS[@]}"; do
     columns "$r"
@@ -217,9 +226,8 @@ run_row() { # row, address
   printf 'ok: %s: %s%s\n' "$NAME" "$got" "${WARNED:+; ${WARNED//$'\n'/; }}"
 }
 
-# An API server, and another one that may emulate a version, and what Evenkeel needs of the cluster.
-start_api_servers() { # --emulated-version=V for the other one, or "", flags of both
-  local emulated=$1; shift
+# One or two API servers (the other one may emulate a version), and what Evenkeel needs of the cluster.
+first_api_server() { # flags
   make_pki
   ip addr add 10.99.0.31/32 dev lo
   ip addr add 10.99.0.32/32 dev lo
@@ -227,20 +235,34 @@ start_api_servers() { # --emulated-version=V for the other one, or "", flags of 
   start_etcd
   start_peer cp-a 10.99.0.11 "$@"
   eventually 60 "cp-a does not become ready" is_healthy 10.99.0.11
-  start_peer cp-c 10.99.0.13 ${emulated:+"$emulated"} "$@"
+}
+install_evenkeel() { # address of the API server of replica 2
   kubectl apply -k "$TOP/deploy" >/dev/null
   kubectl wait crd --all --for=condition=Established --timeout=180s >/dev/null
   kubectl create token evenkeel -n evenkeel-system >"$RUN/token"
   make_kubeconfig evenkeel-1 https://10.99.0.11:6443 "{tokenFile: $RUN/token}"
-  make_kubeconfig evenkeel-2 https://10.99.0.13:6443 "{tokenFile: $RUN/token}"
+  make_kubeconfig evenkeel-2 "https://$1:6443" "{tokenFile: $RUN/token}"
+}
+start_api_server() { # flags
+  first_api_server "$@"
+  install_evenkeel 10.99.0.11
+}
+start_api_servers() { # --emulated-version=V for the other one, or "", flags of both
+  local emulated=$1; shift
+  first_api_server "$@"
+  start_peer cp-c 10.99.0.13 ${emulated:+"$emulated"} "$@"
+  install_evenkeel 10.99.0.13
+  eventually 60 "cp-c does not become ready" is_healthy 10.99.0.13
+}
+start_hooks() { # the converter and the mutator of fieldgates_hooks.py
   make_cert hooks ca /CN=hooks serverAuth IP:10.99.0.41
   python3 "$TOP/test/e2e/lib/fieldgates_hooks.py" 10.99.0.41 9443 "$PKI/hooks.crt" "$PKI/hooks.key" >"$RUN/hooks.log" \
     2>&1 &
-  eventually 60 "cp-c does not become ready" is_healthy 10.99.0.13
+  eventually 30 "the hooks do not listen" bash -c 'exec 3<>/dev/tcp/10.99.0.41/9443'
 }
 
 declare -A PIDS
-start_evenkeel() { # replica's number, flags; the second one talks to the other API server
+start_evenkeel() { # replica's number, flags; the second one talks to the other API server, if there is one
   local n=$1; shift
   "$EVENKEEL" run --kubeconfig="$RUN/evenkeel-$n.kubeconfig" \
     --leader-elect --leader-election-namespace=evenkeel-system \
@@ -253,4 +275,40 @@ stop_evenkeel() { # number, signal; the exit code is in CODE
   CODE=0
   kill "-${2:-TERM}" "${PIDS[$1]}"
   wait "${PIDS[$1]}" 2>/dev/null || CODE=$?
+}
+
+# ---- One replica, reached by URL; gates are there before the replica runs ----
+
+# Applies the kinds that the script's function kinds prints, and objects from before there were gates, which its
+# function old_objects prints. What its function definitions prints is kept for start_gated and run_offline.
+install_kinds() {
+  kinds | list >"$RUN/kinds.json"
+  definitions | list >"$RUN/gates.json"
+  kubectl apply --server-side -f "$RUN/kinds.json" >/dev/null
+  kubectl wait crd --all --for=condition=Established --timeout=180s >/dev/null
+  old_objects >"$RUN/old.json"
+  [ ! -s "$RUN/old.json" ] ||
+    eventually 30 "old objects cannot be made" kubectl apply --server-side --field-manager=before -f "$RUN/old.json"
+}
+start_gated() { # groups that become enforced, each as GROUP or GROUP=REASON
+  local g reason
+  start_evenkeel 1 --webhook-url=https://10.99.0.31:9443
+  eventually 60 "evenkeel does not become ready" curl -sf http://127.0.0.1:8091/readyz
+  apply author <"$RUN/gates.json" >/dev/null
+  for g in "$@"; do
+    reason=Enforced
+    [[ $g != *=* ]] || reason=${g#*=}
+    wait_gates "${g%=*}" Enforced=True 40
+    expect "${g%=*} is enforced" "$(gates_condition "${g%=*}" Enforced reason)" "$reason"
+  done
+}
+has_no_errors() { # replicas' numbers
+  local n
+  for n in "$@"; do
+    expect "nothing has gone wrong in replica $n" "$(grep '"level":"error"' "$RUN/evenkeel-$n.log" || :)" ''
+  done
+}
+stops_cleanly() { # replicas' numbers
+  local n
+  for n in "$@"; do stop_evenkeel "$n"; expect "exit code of replica $n" "$CODE" 0; done
 }
