@@ -312,3 +312,50 @@ stops_cleanly() { # replicas' numbers
   local n
   for n in "$@"; do stop_evenkeel "$n"; expect "exit code of replica $n" "$CODE" 0; done
 }
+
+# ---- Two replicas behind the Service, which API servers reach by its endpoints ----
+
+off() { # group, members of the gate, of spec
+  gates "$1" "$(gate Replicas .spec.replicas "${2:-{\}}")" "${3:-{\}}"
+}
+enable() { # group, as JSON
+  kubectl patch customfeaturegates "crontabs.$1.example.com" --type=json \
+    -p '[{"op": "add", "path": "/spec/featureGates/0/enabled", "value": '"$2"'}]' >/dev/null
+}
+spec_of() { kubectl get "crontabs.$1.example.com" "$2" -o json | jq -cS '[.spec, .metadata.generation]'; }
+version_of() { kubectl get "crontabs.$1.example.com" "$2" -o 'jsonpath={.metadata.resourceVersion}'; }
+patch() { call patch "crontabs.$1.example.com" "$2" --type=merge -o json -p "$3"; } # group, name, patch
+endpoints() { # numbers of the replicas that take requests, as the kubelet's probes would report
+  local n list=
+  for n in "$@"; do list+="${list:+, }{addresses: [10.99.0.3$n], conditions: {ready: true}}"; done
+  kubectl apply -f - >/dev/null <<Y
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: evenkeel-webhook, namespace: evenkeel-system, labels: {kubernetes.io/service-name: evenkeel-webhook}}
+addressType: IPv4
+ports: [{name: webhook, port: 9443, protocol: TCP}]
+endpoints: [$list]
+Y
+}
+start_replicas() { # numbers
+  local n
+  for n in "$@"; do
+    start_evenkeel "$n"
+    eventually 60 "replica $n does not become ready" curl -sf "http://127.0.0.1:809$n/readyz"
+  done
+}
+registered() { # group: the versions of its webhooks
+  kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations -o json |
+    jq -c --arg g ".crontabs.$1." '[.items[].webhooks[]? | select(.name | contains($g)) | .rules[0].apiVersions[0]] |
+    join(" ")'
+}
+events() { # group: reasons of the Events of its gates
+  kubectl get events.events.k8s.io -A -o json | jq -r --arg n "crontabs.$1.example.com" \
+    '[.items[] | select(.regarding.name == $n) | .reason] | unique | join(" ")'
+}
+metric() { # name{labels: of both replicas together
+  local n
+  for n in 1 2; do
+    curl -sf "http://127.0.0.1:808$n/metrics" || :
+  done | awk -v m="$1" 'index($0, m) == 1 {s += $NF} END {print s + 0}'
+}
