@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/base/mem.h"
@@ -31,10 +32,10 @@ static bool put_file(const char *path, const char *text)
 }
 
 /* The user keeps its number, so that files keep their owner (user_namespaces.7). */
-static bool map_user(void)
+static bool map_user(uid_t user, gid_t group)
 {
-    EK_AUTOFREE char *uid = ek_xasprintf("%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
-    EK_AUTOFREE char *gid = ek_xasprintf("%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+    EK_AUTOFREE char *uid = ek_xasprintf("%u %u 1", (unsigned)user, (unsigned)user);
+    EK_AUTOFREE char *gid = ek_xasprintf("%u %u 1", (unsigned)group, (unsigned)group);
 
     return put_file("/proc/self/setgroups", "deny") && put_file("/proc/self/uid_map", uid) &&
            put_file("/proc/self/gid_map", gid);
@@ -53,16 +54,42 @@ static bool loopback_up(void)
     return up;
 }
 
+/* Moves the process with a user namespace; false with errno. */
+static bool enter_as_user(void)
+{
+    uid_t user = geteuid(); /* not known in the new namespace before the maps are written */
+    gid_t group = getegid();
+
+    return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && map_user(user, group) && loopback_up();
+}
+
+/* Why a child could not do it, 0 where it could: a system may permit the namespace, and nothing in
+ * it (Ubuntu: kernel.apparmor_restrict_unprivileged_userns). */
+static int try_as_user(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(enter_as_user() ? 0 : errno);
+    if (pid < 0)
+        return errno;
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return errno;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
 int ek_rehearse_network_enter(struct ek_err *err)
 {
     bool as_user = unshare(CLONE_NEWNET) != 0;
+    int why = as_user ? try_as_user() : 0;
 
-    if (as_user && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
-        return ek_err_set(err, EK_E_FORBIDDEN, "no network namespace: %s", strerror(errno));
-    if (as_user && !map_user())
-        return ek_err_set(err, EK_E_IO, "the user namespace cannot be set up: %s", strerror(errno));
-    if (!loopback_up())
-        return ek_err_set(err, EK_E_IO, "the loopback interface does not come up: %s",
+    if (why)
+        return ek_err_set(err, EK_E_FORBIDDEN, "no network namespace: %s", strerror(why));
+    if (as_user ? !enter_as_user() : !loopback_up())
+        return ek_err_set(err, EK_E_IO, "the network namespace cannot be set up: %s",
                           strerror(errno));
     return 0;
 }

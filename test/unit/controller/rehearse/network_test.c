@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of /proc/net. */
+/* Counters of /proc/net, and a network of a user's own. */
 #include "controller/rehearse/network.h"
+
+#include <grp.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "api/base/mem.h"
 #include "test/support/suite.h"
@@ -56,11 +62,50 @@ START_TEST(snmp_row)
 }
 END_TEST
 
+#define USER 65532
+
+/* In a process of a user: enters the network. */
+static int enter_as(uid_t user)
+{
+    struct ek_rehearse_traffic traffic;
+    struct ek_err err = {0};
+
+    if (geteuid() == 0 && (setgroups(0, NULL) || setresgid(user, user, user) ||
+                           setresuid(user, user, user) || prctl(PR_SET_DUMPABLE, 1)))
+        return 2;
+    user = geteuid();
+    int rc = ek_rehearse_network_enter(&err);
+    if (rc == EK_E_FORBIDDEN) { /* the system permits no namespace: the process is where it was */
+        puts(err.message);
+        return geteuid() == user ? 0 : 3;
+    }
+    ek_rehearse_network_read(&traffic);
+    return rc ? (puts(err.message), 4) : traffic.interfaces ? 5 : geteuid() != user ? 6 : 0;
+}
+
+START_TEST(a_user_may_enter)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        int code = enter_as(USER);
+        fflush(stdout);
+        _exit(code);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("network");
 
     tcase_add_loop_test(tcase, dev_row, 0, EK_ARRAY_SIZE(devs));
+    tcase_add_test(tcase, a_user_may_enter);
     tcase_add_loop_test(tcase, snmp_row, 0, EK_ARRAY_SIZE(snmps));
     return ek_test_run("rehearse network", tcase);
 }
