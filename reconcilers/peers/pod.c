@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "reconcilers/peers/notes.h"
+
 #define CLOUD_CONTROLLER_MANAGER "cloud-controller-manager"
 #define VERSION_MAX              128
+#define IMAGE_SHOWN              160 /* bytes of a reference that a clause shows */
 
 static bool has(const char *value, const char *wanted)
 {
@@ -106,6 +109,21 @@ yyjson_val *ek_pod_container(const struct ek_obj *pod, const char *component)
     return yyjson_arr_get_first(list);
 }
 
+yyjson_val *ek_pod_container_status(const struct ek_obj *pod, const char *component)
+{
+    const char *name = ek_json_str(ek_pod_container(pod, component), "name", NULL);
+    yyjson_val *status;
+    size_t i, n;
+
+    yyjson_arr_foreach(ek_json_get(ek_obj_root(pod), "status", "containerStatuses", NULL), i, n,
+                       status)
+    {
+        if (has(ek_json_str(status, "name", NULL), name ? name : component))
+            return status;
+    }
+    return NULL;
+}
+
 static const char *flag_in(yyjson_val *args, const char *flag)
 {
     const char *value = NULL;
@@ -164,24 +182,58 @@ static bool has_kubernetes_tag(const char *name, size_t len, const char *compone
            contains(name, len, "hardened-kubernetes");
 }
 
-const char *ek_pod_image_version(const struct ek_obj *pod, const char *component,
-                                 struct ek_arena *arena)
+/* Where the tag of a reference begins; NULL without one. */
+static const char *tag_of(const char *image)
 {
-    const char *image = ek_json_str(ek_pod_container(pod, component), "image", NULL);
-    if (!image)
-        return "";
     size_t len = strcspn(image, "@"); /* a digest may follow the tag */
     const char *slash = memrchr(image, '/', len);
     const char *name = slash ? slash + 1 : image;
     const char *colon = memchr(name, ':', len - (size_t)(name - image));
-    if (!colon || !has_kubernetes_tag(name, (size_t)(colon - name), component))
+
+    /* "sha256:..." is the ID of an image that has no name. */
+    return colon && strncmp(image, "sha256:", 7) != 0 ? colon + 1 : NULL;
+}
+
+static const char *version_of(const char *image, const char *component, struct ek_arena *arena)
+{
+    const char *at = tag_of(image);
+    if (!at)
         return "";
-    size_t tag_len = len - (size_t)(colon + 1 - image);
-    if (tag_len > VERSION_MAX)
+    const char *slash = memrchr(image, '/', (size_t)(at - image));
+    const char *name = slash ? slash + 1 : image;
+    size_t len = strcspn(at, "@");
+    if (len > VERSION_MAX || !has_kubernetes_tag(name, (size_t)(at - 1 - name), component))
         return "";
-    char *tag = ek_arena_strndup(arena, colon + 1, tag_len);
+    char *tag = ek_arena_strndup(arena, at, len);
     for (char *c = tag; *c; c++)
         if (*c == '_')
             *c = '+';
     return tag;
+}
+
+/* True when both references have a tag, and not the same one. */
+static bool differ(const char *a, const char *b)
+{
+    const char *x = tag_of(a), *y = tag_of(b);
+
+    return x && y &&
+           !ek_str_eq((struct ek_str){x, strcspn(x, "@")}, (struct ek_str){y, strcspn(y, "@")});
+}
+
+void ek_pod_image_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
+                       struct ek_pod_image *ret_image)
+{
+    const char *spec = ek_json_str(ek_pod_container(pod, component), "image", NULL);
+    const char *running = ek_json_str(ek_pod_container_status(pod, component), "image", NULL);
+
+    spec = spec ? spec : "";
+    running = running ? running : "";
+    ret_image->stale = "";
+    if (differ(spec, running))
+        ret_image->stale = ek_arena_printf(arena, "is not what runs: image %s, running %s",
+                                           ek_notes_cut(arena, spec, IMAGE_SHOWN),
+                                           ek_notes_cut(arena, running, IMAGE_SHOWN));
+    ret_image->version = version_of(running, component, arena);
+    if (!*ret_image->version && !*ret_image->stale)
+        ret_image->version = version_of(spec, component, arena);
 }

@@ -42,6 +42,9 @@ bool ek_pod_is_running(const struct ek_obj *pod);
 /* The container of pod that is called like the component, else the first; NULL without any. */
 yyjson_val *ek_pod_container(const struct ek_obj *pod, const char *component);
 
+/* The status of that container; NULL while there is none. */
+yyjson_val *ek_pod_container_status(const struct ek_obj *pod, const char *component);
+
 /*
  * The value of a flag ("--secure-port") in the command or the arguments of component's container,
  * in either spelling ("--flag=value", "--flag value"); the last one counts; NULL when absent.
@@ -59,12 +62,24 @@ const struct ek_obj *ek_node_find(const struct ek_objs *nodes, const char *name)
 /* The hostname of the named node: its label, else its name. nodes are in key order. */
 const char *ek_node_hostname(const struct ek_objs *nodes, const char *name);
 
+struct ek_pod_image {
+    const char *version; /* of the tag, "_" put back to "+" ("v1.34.2+k3s1"); "" when there is no
+                            tag (a bare digest), or none that is a Kubernetes version: vendors'
+                            cloud controllers have versions of their own */
+    const char *stale;   /* "" unless the tags of spec and status differ; then what to say of the
+                            spec: "is not what runs: image A, running B" */
+};
+
 /*
- * The version in the tag of component's image, "_" put back to "+" ("v1.34.2+k3s1"); "" when the
- * image has no tag (a bare digest) or is not an image whose tag is a Kubernetes version: vendors'
- * cloud controllers have versions of their own.
+ * Reads the image of component's container. What runs is what the status says
+ * (core/v1/types.go:ContainerStatus): the spec of a mirror pod is a copy that its kubelet made, and
+ * may have kept while the process became another one (rancher/rke2 pull request 4508). The spec's
+ * tag is the version only where the status has no tag, or the same. References are compared by
+ * their tags, because container runtimes spell the names of registries in their own way
+ * ("docker.io" for "index.docker.io"). A status is the word of its kubelet, also of a pod that the
+ * kubelet did not create. Strings live in the arena or are constants; never fails.
  */
-const char *ek_pod_image_version(const struct ek_obj *pod, const char *component,
-                                 struct ek_arena *arena);
+void ek_pod_image_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
+                       struct ek_pod_image *ret_image);
 
 #endif

@@ -36,7 +36,8 @@ bool ek_pod_event_matters(const struct ek_obj *old, const struct ek_obj *obj)
         return true;
     for (size_t i = 0; i < n; i++) {
         yyjson_val *x = yyjson_arr_get(a, i), *y = yyjson_arr_get(b, i);
-        if (!same(x, y, "restartCount") || !same(x, y, "containerID") || !same(x, y, "ready"))
+        if (!same(x, y, "restartCount") || !same(x, y, "containerID") || !same(x, y, "image") ||
+            !same(x, y, "ready"))
             return true;
     }
     return false;

@@ -13,7 +13,8 @@
 #include "api/obj.h"
 
 /* old is NULL for a pod that came, obj for one that went. True for a pod of kube-apiserver that
- * came, went, is another one, or whose containers have restarted or changed their readiness. */
+ * came, went, is another one, or whose containers have restarted, run another image or changed
+ * their readiness. */
 bool ek_pod_event_matters(const struct ek_obj *old, const struct ek_obj *obj);
 
 #endif

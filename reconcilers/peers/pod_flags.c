@@ -335,38 +335,34 @@ static void read_line(struct reader *r, yyjson_val *container, const char *compo
 
 /* True unless the status says that component's container does not run. A status without
  * a state does not say so. */
-static bool container_runs(const struct ek_obj *pod, const char *name)
+static bool container_runs(const struct ek_obj *pod, const char *component)
 {
-    yyjson_val *list = ek_json_get(ek_obj_root(pod), "status", "containerStatuses", NULL);
-    yyjson_val *item;
-    size_t i, n;
+    yyjson_val *state = yyjson_obj_get(ek_pod_container_status(pod, component), "state");
 
-    yyjson_arr_foreach(list, i, n, item)
-    {
-        yyjson_val *state = yyjson_obj_get(item, "state");
-        if (is(ek_json_str(item, "name", NULL), name))
-            return !yyjson_obj_size(state) || yyjson_obj_get(state, "running");
-    }
-    return true;
+    return !yyjson_obj_size(state) || yyjson_obj_get(state, "running");
 }
 
 /*
  * Why pod is not what a process runs by now, NULL otherwise. A mirror pod is deleted when its
  * kubelet has another manifest, and carries the hash of its manifest twice while it is the
- * kubelet's own (pkg/kubelet/pod/mirror_client.go: CreateMirrorPod).
+ * kubelet's own (pkg/kubelet/pod/mirror_client.go: CreateMirrorPod). Where the kubelet missed that,
+ * only the status shows it.
  */
-static const char *unsettled(const struct ek_obj *pod, const char *container)
+static const char *unsettled(const struct ek_obj *pod, const char *component,
+                             struct ek_arena *arena)
 {
+    struct ek_pod_image image;
     const char *mirror = ek_obj_annotation(pod, "kubernetes.io/config.mirror");
     const char *hash = ek_obj_annotation(pod, "kubernetes.io/config.hash");
 
-    if (!ek_pod_is_running(pod) || !container_runs(pod, container))
+    if (!ek_pod_is_running(pod) || !container_runs(pod, component))
         return "its container is not running";
     if (mirror && ek_json_get(ek_obj_root(pod), "metadata", "deletionTimestamp", NULL))
         return "it is being replaced";
     if (mirror && hash && strcmp(mirror, hash) != 0)
         return "its annotations config.hash and config.mirror differ";
-    return NULL;
+    ek_pod_image_read(pod, component, arena, &image);
+    return *image.stale ? ek_arena_printf(arena, "its spec %s", image.stale) : NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -395,8 +391,7 @@ void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct e
 {
     struct reader r = {.arena = arena, .unread = ""};
     yyjson_val *container = ek_pod_container(pod, component);
-    const char *name = ek_json_str(container, "name", NULL);
-    const char *why = unsettled(pod, name ? name : component);
+    const char *why = unsettled(pod, component, arena);
 
     *ret_flags = (struct ek_pod_flags){.unread = ""};
     if (why)

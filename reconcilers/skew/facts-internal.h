@@ -36,9 +36,10 @@ struct reading {
     const char *name; /* "its version_info metric", for sentences */
     const char *text; /* the binary version as reported, "" when it was not */
     struct ek_minor binary, emulation, min_compat;
-    bool current;  /* the last attempt to read it was good */
-    bool unproven; /* of a pod that proves nothing */
-    bool flags;    /* whole command line: a version that it does not name is the default */
+    bool current;         /* the last attempt to read it was good */
+    bool unproven;        /* of a pod that proves nothing */
+    bool flags;           /* whole command line: a version that it does not name is the default */
+    const char *conflict; /* what the source says against itself, a sentence; NULL for nothing */
 };
 
 /* What one instance can be read from: metrics, /version, OpenAPI or LeaseCandidate, flags, image.

@@ -213,6 +213,8 @@ static void collect_proxies(struct facts *f)
     const struct ek_objs *pods = &f->pods[EK_KUBE_PROXY];
     struct pairs pairs = {.n_known = 0};
     struct ek_tally versions;
+    const char *stale = "";
+    size_t n_stale = 0;
 
     ek_tally_init(&versions, f->arena, pods->n);
     ek_tally_init(&pairs.tally, f->arena, pods->n);
@@ -221,10 +223,17 @@ static void collect_proxies(struct facts *f)
         const char *node = ek_json_str(ek_obj_root(pod), "spec", "nodeName", NULL);
         if (!node || !*node || !counts(pod))
             continue;
-        const char *version = ek_pod_image_version(pod, ek_component_name(EK_KUBE_PROXY), f->arena);
-        ek_tally_add(&versions, version, node);
-        pair_up(f, &pairs, node, version);
+        struct ek_pod_image image;
+        ek_pod_image_read(pod, ek_component_name(EK_KUBE_PROXY), f->arena, &image);
+        ek_tally_add(&versions, image.version, node);
+        pair_up(f, &pairs, node, image.version);
+        if (*image.stale && n_stale++ == 0)
+            stale = ek_arena_printf(f->arena, "the spec of %s %s", ek_obj_name(pod), image.stale);
     }
+    if (n_stale == 1)
+        ek_notes_add(f->notes, "%s", stale);
+    else if (n_stale)
+        ek_notes_add(f->notes, "%s; so it is with %zu more pods of kube-proxy", stale, n_stale - 1);
     add_groups(f, EK_KUBE_PROXY, &versions);
     add_pairs(f, &pairs.tally);
 }

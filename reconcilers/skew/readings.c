@@ -217,6 +217,9 @@ struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading
     versions.conflict = ek_facts_conflict__(arena, readings, n);
     if (!*versions.conflict)
         versions.conflict = refused;
+    for (size_t i = 0; i < n && !*versions.conflict; i++)
+        if (readings[i].conflict)
+            versions.conflict = readings[i].conflict;
     settle_emulation(readings, n, &versions);
     settle_min_compat(readings, n, &versions);
     versions.unread = *refused ? refused : unread;
@@ -243,6 +246,7 @@ const char *ek_facts_pod_readings__(struct facts *f, const struct ek_obj *pod,
                                     size_t *n, struct ek_pod_flags *ret_flags)
 {
     const char *name = ek_component_name(component), *unread = "it has no known pod";
+    struct ek_pod_image image;
     bool proven = pod && ek_pod_is_proven(pod, &f->view->nodes);
 
     *ret_flags = (struct ek_pod_flags){.unread = unread};
@@ -261,9 +265,12 @@ const char *ek_facts_pod_readings__(struct facts *f, const struct ek_obj *pod,
         else
             readings[(*n)++] = flags_reading(f->arena, pod, ret_flags);
     }
-    readings[*n] =
-        ek_facts_reading__(EK_SOURCE_POD_IMAGE, "its pod's image",
-                           ek_pod_image_version(pod, name, f->arena), ek_pod_is_running(pod));
+    ek_pod_image_read(pod, name, f->arena, &image);
+    readings[*n] = ek_facts_reading__(EK_SOURCE_POD_IMAGE, "its pod's image", image.version,
+                                      ek_pod_is_running(pod));
+    if (*image.stale)
+        readings[*n].conflict =
+            ek_arena_printf(f->arena, "the spec of pod %s %s", ek_obj_name(pod), image.stale);
     readings[(*n)++].unproven = !proven;
     return unread;
 }

@@ -191,9 +191,10 @@ static void do_pod(const struct line *line, struct ek_buf *out)
         put_words(out, opt(line, "more", ""));
     }
     ek_buf_printf(out, "}]},'status':{'phase':'%s'", opt(line, "phase", "Running"));
-    if (opt(line, "state", NULL))
-        ek_buf_printf(out, ",'containerStatuses':[{'name':'%s','state':{'%s':{}}}]", component,
-                      opt(line, "state", ""));
+    if (opt(line, "state", NULL) || opt(line, "running", NULL))
+        ek_buf_printf(out, ",'containerStatuses':[{'name':'%s','image':'%s','state':{'%s':{}}}]",
+                      opt(line, "container", component), opt(line, "running", ""),
+                      opt(line, "state", "running"));
     if (opt(line, "ip", NULL))
         ek_buf_printf(out, ",'podIP':'%s'", opt(line, "ip", ""));
     if (opt(line, "ips", NULL)) {

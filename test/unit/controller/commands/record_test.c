@@ -108,10 +108,10 @@ static const struct {
      "\"value\":\"s\"}],\"envFrom\":[{}],\"volumeMounts\":[{}]}],\"initContainers\":[{\"env\":[]}]}"
      ","
      "\"status\":{\"phase\":\"Running\",\"message\":\"s\",\"containerStatuses\":[{\"name\":\"c\","
-     "\"imageID\":\"i\",\"state\":{\"waiting\":{\"message\":\"s\"}}}]}}",
+     "\"image\":\"r\",\"imageID\":\"i\",\"state\":{\"waiting\":{\"message\":\"s\"}}}]}}",
      "{\"kind\":\"Pod\"," META ",\"spec\":{\"nodeName\":\"n\",\"hostNetwork\":true,\"containers\":["
      "{\"name\":\"c\"}]},\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"c\","
-     "\"state\":{\"waiting\":{}}}]}}"},
+     "\"image\":\"r\",\"state\":{\"waiting\":{}}}]}}"},
     {"a node",
      "{\"kind\":\"Node\"," META ",\"spec\":{\"providerID\":\"s\"},\"status\":{\"nodeInfo\":{"
      "\"kubeletVersion\":\"v1.36.0\",\"machineID\":\"s\"},\"addresses\":[],\"images\":[{\"names\":["
@@ -184,7 +184,8 @@ static const struct {
      "\"component\":\"kube-scheduler\",\"tier\":\"control-plane\"},\"annotations\":{"
      "\"kubernetes.io/config.mirror\":\"h\"}},\"spec\":{\"nodeName\":\"n1\",\"hostNetwork\":true,"
      "\"containers\":[{\"name\":\"kube-scheduler\",\"image\":\"k/kube-scheduler:v1.36.2\"}]},"
-     "\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\"}}]}"},
+     "\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\",\"containerStatuses\":[{\"name\":"
+     "\"kube-scheduler\",\"image\":\"k/kube-scheduler:v1.35.1\"}]}}]}"},
     {"peers/a/index.json",
      "[{\"path\":\"/version\",\"status\":200,\"file\":\"version.json\",\"certificate\":{"
      "\"fingerprint\":\"ab\",\"names\":[\"n1\"],\"notAfter\":\"2027-01-01T00:00:00Z\","

@@ -12,6 +12,9 @@
     "[{\"name\":\"c\",\"restartCount\":" #restarts ",\"containerID\":\"" id "\",\"ready\":" ready  \
     "}]"
 
+#define IMAGE(tag)                                                                                 \
+    "[{\"name\":\"c\",\"restartCount\":0,\"containerID\":\"a\",\"image\":\"x:" tag "\"}]"
+
 /* A pod as COMPONENT/UID/RESOURCE VERSION and its statuses; NULL for none. */
 static const struct {
     const char *label, *old, *old_statuses, *now, *statuses;
@@ -27,6 +30,10 @@ static const struct {
      true},
     {"another container", "kube-apiserver/u/1", S(0, "a", "true"), "kube-apiserver/u/2",
      S(0, "b", "true"), true},
+    {"another image", "kube-apiserver/u/1", IMAGE("v1.36.1"), "kube-apiserver/u/2",
+     IMAGE("v1.36.2"), true},
+    {"the same image", "kube-apiserver/u/1", IMAGE("v1.36.1"), "kube-apiserver/u/2",
+     IMAGE("v1.36.1"), false},
     {"ready no more", "kube-apiserver/u/1", S(0, "a", "true"), "kube-apiserver/u/2",
      S(0, "a", "false"), true},
     {"another pod of the name", "kube-apiserver/u/1", S(0, "a", "true"), "kube-apiserver/v/2",

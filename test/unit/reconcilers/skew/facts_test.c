@@ -211,6 +211,7 @@ END_TEST
 
 #define KCM    "kube-controller-manager"
 #define SCHED  "kube-scheduler"
+#define RKE2   "rancher/hardened-kubernetes"
 #define PROVEN "\nprobe 10.0.0.1:6443 proven=true\n"
 #define HELP   "cannot be observed: its election lease has none; enable the feature gate"
 
@@ -325,6 +326,18 @@ static const struct row instances[] = {
      SCHED " n1 ?/?/? None NotObservable\n", "the version of kube-scheduler on n1 " HELP},
     {"a tag that is no version", "pod " SCHED " n1 static=false image=" SCHED ":latest",
      SCHED " n1 ?/?/? PodImage Unparsable\n", ""},
+    {"the status says what runs, whatever the spec says",
+     "pod " SCHED " n1 static=false image=index.docker.io/" RKE2 ":v1.25.11-rke2r1-build20230614 "
+     "running=docker.io/" RKE2 ":v1.27.4-rke2r1-build20230719",
+     SCHED " n1 1.27/1.27/1.26 PodImage conflict(the spec of pod " SCHED "-n1 is not what runs: "
+           "image index.docker.io/" RKE2 ":v1.25.11-rke2r1-build20230614, running docker.io/" RKE2
+           ":v1.27.4-rke2r1-build20230719)\n",
+     ""},
+    {"what runs is not known to be Kubernetes: not the spec's version",
+     "pod " SCHED " n1 static=false image=x/" SCHED ":v1.30.4 running=x/base:v1.31.0",
+     SCHED " n1 ?/?/? None NotObservable conflict(the spec of pod " SCHED "-n1 is not what runs: "
+           "image x/" SCHED ":v1.30.4, running x/base:v1.31.0)\n",
+     "the version of kube-scheduler on n1 " HELP},
     {"a pod that waits", "pod " SCHED " n1 phase=Pending",
      SCHED " n1 stale:NotRunning 1.36/~1.36/~1.35 PodImage unproven\n", ""},
     {"a pod that has ended", "pod " SCHED " n1 phase=Failed", "", ""},
@@ -371,6 +384,21 @@ static const struct row nodes[] = {
      "kube-proxy \"\" 1: n3 ?/?/? None NotObservable\n"
      "pair 1.36 1.36 1: n1\npair 1.36 1.35 1: n2\n",
      ""},
+    {"a kube-proxy's status says what runs",
+     "node n1 kubelet=v1.36.2\nnode n2 kubelet=v1.36.2\n"
+     "pod kube-proxy n1 running=x/kube-proxy:v1.33.0\n"
+     "pod kube-proxy n2 running=sha256:00ff\n",
+     "kubelet \"v1.36.2\" 2: n1 n2 1.36/1.36/? Node\n"
+     "kube-proxy \"v1.36.2\" 1: n2 1.36/1.36/? PodImage\n"
+     "kube-proxy \"v1.33.0\" 1: n1 1.33/1.33/? PodImage\n"
+     "pair 1.36 1.36 1: n2\npair 1.36 1.33 1: n1\n",
+     "the spec of kube-proxy-n1 is not what runs: image registry.k8s.io/kube-proxy:v1.36.2, "
+     "running x/kube-proxy:v1.33.0"},
+    {"one that is not known to be a kube-proxy",
+     "node n1 kubelet=v1.36.2\npod kube-proxy n1 running=x/base:v1.33.0\n",
+     "kubelet \"v1.36.2\" 1: n1 1.36/1.36/? Node\nkube-proxy \"\" 1: n1 ?/?/? None NotObservable\n",
+     "the spec of kube-proxy-n1 is not what runs: image registry.k8s.io/kube-proxy:v1.36.2, "
+     "running x/base:v1.33.0"},
     {"a proxy that does not run", "pod kube-proxy n1 phase=Pending\npod kube-proxy n2 phase=Failed",
      "", ""},
 };

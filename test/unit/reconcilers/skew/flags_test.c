@@ -22,6 +22,7 @@
 #define AT_1_36 SERVER("ev=1.36 mcv=1.35")
 #define AT_1_35 SERVER("ev=1.35 mcv=1.34")
 #define LOCAL   KCM "|--bind-address=127.0.0.1"
+#define IMAGE   "x.io/" KCM
 #define POD     "pod " KCM " cp-a ip=10.0.0.1 cmd="
 
 static const char *str(yyjson_val *object, const char *member)
@@ -117,6 +118,35 @@ static const struct row {
      "cp-a Unknown:EmulationUnknown", "is being replaced"},
     {"a container that does not run", AT_1_36 POD LOCAL " state=waiting",
      "cp-a Unknown:EmulationUnknown", "is not running"},
+    {"a stale spec's flags prove no violation",
+     AT_1_36 POD LOCAL "|--emulated-version=1.34 image=" IMAGE ":v1.36.1 running=" IMAGE ":v1.36.2",
+     "cp-a Unknown:EmulationUnknown",
+     "the flags of pod " KCM "-cp-a cannot be read: its spec is not what runs: image " IMAGE
+     ":v1.36.1, running " IMAGE ":v1.36.2"},
+    {"and no fit",
+     AT_1_35 POD LOCAL "|--emulated-version=1.35 image=" IMAGE ":v1.35.9 running=" IMAGE ":v1.36.2",
+     "cp-a Unknown:EmulationUnknown", "its spec is not what runs: image " IMAGE ":v1.35.9"},
+    {"a stale spec's version proves no fit",
+     AT_1_36 POD LOCAL " image=" IMAGE ":v1.36.2 running=" IMAGE ":v1.33.0",
+     "cp-a Unsupported:ControllerRange", "is at 1.33 at most, older than the 1.35"},
+    {"and no violation",
+     "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.27.4 ev=1.27 mcv=1.26\n"
+     "node cp-a role=control-plane\n" POD LOCAL " image=" IMAGE ":v1.25.11 running=" IMAGE
+     ":v1.27.4",
+     "cp-a Supported:WithinRange 1.27 PodImage",
+     "\"message\":\"the spec of pod " KCM "-cp-a is not what runs: image " IMAGE
+     ":v1.25.11, running " IMAGE ":v1.27.4\""},
+    {"an API server's stale spec does not tell its flags",
+     "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.36.2\nnode cp-a role=control-plane\n"
+     "pod kube-apiserver cp-a ip=10.0.0.1 cmd=kube-apiserver|--emulated-version=1.35 "
+     "image=kube-apiserver:v1.35.0 running=kube-apiserver:v1.36.2\n" POD LOCAL
+     "|--emulated-version=1.35",
+     "cp-a Unknown:ApiserverUnknown 1.35 PodFlags",
+     "the spec of pod kube-apiserver-cp-a is not what runs: image kube-apiserver:v1.35.0, "
+     "running "},
+    {"the same image by another registry is no other image",
+     AT_1_36 POD LOCAL " image=index." IMAGE ":v1.36.2 running=" IMAGE ":v1.36.2",
+     "cp-a Supported:WithinRange 1.36 PodFlags", NULL},
     {"the pod that runs is the host's, not the one that is being replaced",
      AT_1_36 POD LOCAL "|--emulated-version=1.35 name=a deleted=true\n" POD LOCAL,
      "a Unknown:EmulationUnknown; cp-a Supported:WithinRange 1.36 PodFlags", NULL},
