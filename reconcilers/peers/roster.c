@@ -26,6 +26,7 @@ static void peer_of_lease(const struct roster_lease *lease, struct ek_roster_pee
         .hostname = lease->hostname,
         .address = "",
         .address_source = "",
+        .source = EK_ADDRESS_SOURCE_MAX,
         .tied_by = "",
         .lease_age_ms = lease->age_ms,
         .lease_stale = lease->stale,
@@ -43,6 +44,7 @@ static void peer_of_address(const struct roster_address *address, struct ek_rost
         first_of(peer->hostname, first_of(address->pod_host, address->host, ""), address->text);
     peer->address = address->text;
     peer->address_source = source_names[address->source];
+    peer->source = address->source;
     peer->credential = ek_trust_decide(&(struct ek_trust_input){
         .component = "kube-apiserver", .address = address->text, .source = address->source});
     peer->tied_by = lease ? lease->tied_by : "";

@@ -52,11 +52,12 @@ struct ek_roster_input {
 };
 
 struct ek_roster_peer {
-    const char *name;           /* hostname where known, else address, else lease name; unique */
-    const char *server_id;      /* lease name, "" when none was joined */
-    const char *hostname;       /* proven by the lease, "" when not known */
-    const char *address;        /* canonical "ip:port", "" when nothing names one */
-    const char *address_source; /* "EndpointSlice", "Static", "Configured", "Pod", "" */
+    const char *name;              /* hostname where known, else address, else lease name; unique */
+    const char *server_id;         /* lease name, "" when none was joined */
+    const char *hostname;          /* proven by the lease, "" when not known */
+    const char *address;           /* canonical "ip:port", "" when nothing names one */
+    const char *address_source;    /* "EndpointSlice", "Static", "Configured", "Pod", "" */
+    enum ek_address_source source; /* the same; EK_ADDRESS_SOURCE_MAX without an address */
     enum ek_probe_credential credential; /* what the address may be shown */
     const char *tied_by;      /* "Annotation", "Pod", "Node", "Certificate", "Elimination", "" */
     int64_t lease_age_ms;     /* since renewTime, -1 without a readable one */

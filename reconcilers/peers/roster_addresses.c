@@ -244,6 +244,14 @@ static void collect_ips(const struct ek_obj *pod, struct pod_ips *ips)
     }
 }
 
+/* True when pod is the configured server, not just a claim of any node to be it: the configuration
+ * may name the Service's IP, at which one server answers for another. */
+static bool is_configured(const struct roster *r, const struct ek_obj *pod, const char *address)
+{
+    return r->in->configured && !strcmp(r->in->configured, address) &&
+           ek_pod_is_proven(pod, &r->in->nodes);
+}
+
 /* A pod says more of an address that is known already, or brings one. An address that only its
  * command line names is never brought: it is not what the kubelet reports. */
 static void read_pod(struct roster *r, const struct ek_obj *pod)
@@ -269,8 +277,8 @@ static void read_pod(struct roster *r, const struct ek_obj *pod)
     if (r->in->only_static || !ek_address_ip(own, ip) || !ek_address_is_routable(ip) ||
         !ek_address_join(ip, port, text))
         return;
-    bool configured = r->in->configured && !strcmp(r->in->configured, text);
-    append(r, text, ip, configured ? EK_ADDRESS_CONFIGURED : EK_ADDRESS_POD, false, "");
+    append(r, text, ip, is_configured(r, pod, text) ? EK_ADDRESS_CONFIGURED : EK_ADDRESS_POD, false,
+           "");
     mark_pod_host(&r->addresses[r->n_addresses - 1], host);
     settle(r);
 }

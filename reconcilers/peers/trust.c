@@ -35,14 +35,17 @@ enum ek_probe_credential ek_trust_decide(const struct ek_trust_input *input)
     return EK_PROBE_NOT_CONTACTED;
 }
 
-bool ek_trust_is_proven(const struct ek_probe_at *probes, size_t n, const char *ip)
+bool ek_trust_is_proven(const struct ek_trust_server *servers, size_t n, const char *ip)
 {
     char text[EK_ADDRESS_SIZE], at[EK_ADDRESS_SIZE];
 
-    for (size_t i = 0; i < n; i++)
-        if (probes[i].probe->proven && ek_address_parse(probes[i].address, text, at) &&
+    for (size_t i = 0; i < n; i++) {
+        const struct ek_trust_server *server = &servers[i];
+        if ((server->source == EK_ADDRESS_SLICE || server->source == EK_ADDRESS_SPEC) &&
+            server->probe && server->probe->proven && ek_address_parse(server->address, text, at) &&
             !strcmp(at, ip))
             return true;
+    }
     return false;
 }
 

@@ -7,13 +7,15 @@
  * cluster's authority for that IP (kubelet's serverTLSBootstrap). A certificate for an IP therefore
  * proves no component, and a pod alone names no address that may see a credential:
  *
- *   API server              our own credentials, at an address of a trusted source: the
- * EndpointSlice default/kubernetes, which API servers write themselves
- *                           (kubernetes:pkg/controlplane/reconcilers/endpointsadapter.go names it
- *                           like the Service), spec.peers.endpoints, or the configured server
- *   scheduler,              a token that may read /metrics only, where an API server has proven
- *   controller manager      itself at the same IP, or spec.peers.endpoints names the IP
- *   everything else         is not contacted
+ *  - API server: our own credentials, at an address of a trusted source. These are the
+ *    EndpointSlice default/kubernetes, which API servers write themselves
+ *    (kubernetes:pkg/controlplane/reconcilers/endpointsadapter.go names it like the Service),
+ *    spec.peers.endpoints, and the configured server.
+ *  - Scheduler, controller manager: a token that may read /metrics only, where an API server of the
+ *    EndpointSlice or of spec.peers.endpoints has proven itself at the same IP, or
+ *    spec.peers.endpoints names the IP. The configured server does not count: its IP may be that of
+ *    a Service or of a load balancer, where another process answers at another port.
+ *  - Everything else is not contacted.
  *
  * That an API server proves the name kubernetes.default.svc before it sees the credential is the
  * client's law (informers/client/client.h). Pure; any thread.
@@ -44,9 +46,17 @@ struct ek_trust_input {
  * (address.h) or is not trusted. */
 enum ek_probe_credential ek_trust_decide(const struct ek_trust_input *input);
 
-/* True when an API server has proven itself at the canonical IP ip in this process's life, by the
- * probes of a view. */
-bool ek_trust_is_proven(const struct ek_probe_at *probes, size_t n, const char *ip);
+/* An API server that is known. */
+struct ek_trust_server {
+    const char *address; /* "ip:port"; "" when it has none */
+    enum ek_address_source source;
+    const struct ek_probe *probe; /* NULL when there is none */
+};
+
+/* True when one of n API servers has proven itself at the canonical IP ip in this process's life,
+ * at an address of the EndpointSlice or of spec.peers.endpoints: what answers there is on the host
+ * with that IP. */
+bool ek_trust_is_proven(const struct ek_trust_server *servers, size_t n, const char *ip);
 
 /* True when one of n addresses "ip:port" has the canonical IP ip. */
 bool ek_trust_names_ip(const char *const *addresses, size_t n, const char *ip);

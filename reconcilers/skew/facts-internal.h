@@ -8,6 +8,7 @@
 #define RECONCILERS_SKEW_FACTS_INTERNAL_H
 
 #include "reconcilers/peers/notes.h"
+#include "reconcilers/peers/trust.h"
 #include "reconcilers/skew/facts.h"
 #include "reconcilers/skew/spec.h"
 
@@ -18,7 +19,9 @@ struct facts {
     struct ek_notes *notes;
     struct ek_skew_facts *out;
     struct ek_objs pods[EK_COMPONENT_MAX]; /* the view's, by component, in the same order */
-    struct ek_probe_target *targets;       /* room for EK_SKEW_TARGETS_MAX */
+    struct ek_trust_server *servers;       /* the API servers, from ek_facts_collect_peers__ on */
+    size_t n_servers;
+    struct ek_probe_target *targets; /* room for EK_SKEW_TARGETS_MAX */
     size_t n_targets;
 };
 

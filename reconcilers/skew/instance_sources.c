@@ -205,7 +205,6 @@ static bool metrics_address(const struct facts *f, const struct ek_obj *pod, con
                             int64_t port, char buf[EK_ADDRESS_SIZE],
                             enum ek_probe_credential *ret_credential)
 {
-    const struct ek_skew_view *view = f->view;
     const char *flag = ek_pod_flag(pod, component, "--secure-port");
     char ip[EK_ADDRESS_SIZE];
     bool listening = false;
@@ -222,7 +221,7 @@ static bool metrics_address(const struct facts *f, const struct ek_obj *pod, con
             .component = component,
             .address = buf,
             .source = EK_ADDRESS_POD,
-            .ip_proven = ek_trust_is_proven(view->probes, view->n_probes, ip),
+            .ip_proven = ek_trust_is_proven(f->servers, f->n_servers, ip),
             .ip_in_spec = ek_trust_names_ip(f->spec->endpoints, f->spec->n_endpoints, ip)});
     }
     return listening;

@@ -245,9 +245,14 @@ void ek_facts_collect_peers__(struct facts *f)
     ek_roster_build(&input, f->notes, &roster);
     f->out->peers = ek_arena_alloc(f->arena, (roster.n_peers + 1) * sizeof *f->out->peers);
     f->out->n_peers = roster.n_peers;
+    f->servers = ek_arena_alloc(f->arena, (roster.n_peers + 1) * sizeof *f->servers);
     const struct ek_objs pods = proven_pods(f);
-    for (size_t i = 0; i < roster.n_peers; i++)
-        collect_peer(f, &roster.peers[i], &pods, &f->out->peers[i]);
+    for (size_t i = 0; i < roster.n_peers; i++) {
+        const struct ek_roster_peer *peer = &roster.peers[i];
+        collect_peer(f, peer, &pods, &f->out->peers[i]);
+        f->servers[f->n_servers++] =
+            (struct ek_trust_server){peer->address, peer->source, peer->probe};
+    }
     f->out->enumerated = roster.enumerated;
     f->out->not_enumerated = roster.not_enumerated;
 }

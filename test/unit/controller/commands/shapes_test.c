@@ -84,6 +84,14 @@ static const struct {
      "-cp-1 20240101-build7/ Unknown:Unparsable\n" SCHED " " SCHED "-cp-1 / Unknown:NotObservable\n"
      "kubelet  v1.27.4+rke2r1/ Supported:WithinRange\n",
      NULL},
+    {"worker-at-server",
+     {NULL},
+     0,
+     "kube-apiserver cp-1 v1.36.2/1.36 Supported:WithinRange\n"
+     "kube-apiserver worker-1 / NotJudged:NotLive\n" KCM
+     " cp-1 v1.36.2/1.36 Supported:WithinRange\n" SCHED " cp-1 v1.36.2/1.36 Supported:WithinRange\n"
+     "kubelet  v1.35.0/ Supported:WithinRange\n",
+     "\"unreachableReason\": \"NotTrusted\""},
 };
 
 START_TEST(shape)

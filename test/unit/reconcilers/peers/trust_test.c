@@ -69,19 +69,30 @@ END_TEST
 
 START_TEST(an_ip_is_proven_by_an_api_server_only)
 {
-    struct ek_probe *server = ek_probe_new(), *other = ek_probe_new();
-    const struct ek_probe_at probes[] = {{"10.0.0.1:6443", server},
-                                         {"10.0.0.2:10259", other},
-                                         {"kube-scheduler/sched-a", server},
-                                         {"[fd00:0:0::1]:6443", server}};
+    struct ek_probe *proven = ek_probe_new(), *other = ek_probe_new();
+    const struct ek_trust_server servers[] = {
+        {"10.0.0.1:6443", EK_ADDRESS_SLICE, proven},
+        {"[fd00:0:0::1]:6443", EK_ADDRESS_SPEC, proven},
+        {"10.0.0.2:6443", EK_ADDRESS_SLICE, other},
+        {"10.0.0.3:6443", EK_ADDRESS_SLICE, NULL},
+        /* The Service's IP, or that of a load balancer: who is at other ports there? */
+        {"10.96.0.1:443", EK_ADDRESS_CONFIGURED, proven},
+        {"10.0.0.4:6443", EK_ADDRESS_POD, proven},
+        {"", EK_ADDRESS_SLICE, NULL},
+    };
+    static const struct {
+        const char *ip;
+        bool proven;
+    } ips[] = {{"10.0.0.1", true},  {"fd00::1", true},    {"10.0.0.2", false}, {"10.0.0.3", false},
+               {"10.0.0.4", false}, {"10.0.0.11", false}, {"10.96.0.1", false}};
 
-    server->proven = true;
-    ck_assert(ek_trust_is_proven(probes, 4, "10.0.0.1"));
-    ck_assert(ek_trust_is_proven(probes, 4, "fd00::1"));
-    ck_assert(!ek_trust_is_proven(probes, 4, "10.0.0.2"));
-    ck_assert(!ek_trust_is_proven(probes, 4, "10.0.0.11"));
-    ck_assert(!ek_trust_is_proven(probes, 0, "10.0.0.1"));
-    ek_probe_unref(server);
+    proven->proven = true;
+    for (size_t i = 0; i < EK_ARRAY_SIZE(ips); i++)
+        ck_assert_msg(ek_trust_is_proven(servers, EK_ARRAY_SIZE(servers), ips[i].ip) ==
+                          ips[i].proven,
+                      "%s", ips[i].ip);
+    ck_assert(!ek_trust_is_proven(servers, 0, "10.0.0.1"));
+    ek_probe_unref(proven);
     ek_probe_unref(other);
 }
 END_TEST

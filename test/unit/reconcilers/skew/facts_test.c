@@ -212,7 +212,8 @@ END_TEST
 #define KCM    "kube-controller-manager"
 #define SCHED  "kube-scheduler"
 #define RKE2   "rancher/hardened-kubernetes"
-#define PROVEN "\nprobe 10.0.0.1:6443 proven=true\n"
+#define PROVEN "\nslice 10.0.0.1\nprobe 10.0.0.1:6443 proven=true\n"
+#define BESIDE "peer 10.0.0.1:6443 live (NotProbed) ?/?/? None NotProbed\n" /* and ASK */
 #define HELP   "cannot be observed: its election lease has none; enable the feature gate"
 
 static const struct row instances[] = {
@@ -277,35 +278,36 @@ static const struct row instances[] = {
     {"pod, lease and node are one instance",
      "election " KCM " holder=host-1_uuid\nnode n1 hostname=host-1 kubelet=v1.36.0\n"
      "pod " KCM " n1 ip=10.0.0.1 image=registry.k8s.io/" KCM ":v1.35.3" PROVEN,
-     KCM " host-1 leader 1.35/~1.35/~1.34 PodImage unproven\n"
-         "kubelet \"v1.36.0\" 1: n1 1.36/1.36/? Node\nask " KCM " 10.0.0.1:10257\n",
+     BESIDE KCM " host-1 leader 1.35/~1.35/~1.34 PodImage unproven\n"
+                "kubelet \"v1.36.0\" 1: n1 1.36/1.36/? Node\n" ASK "ask " KCM " 10.0.0.1:10257\n",
      ""},
     {"metrics tell most",
-     "candidate cp-a of=" KCM " ev=1.35.0\npod " KCM " cp-a ip=10.0.0.1\n"
-     "probe 10.0.0.1:6443 proven=true\n"
+     "candidate cp-a of=" KCM " ev=1.35.0\npod " KCM " cp-a ip=10.0.0.1" PROVEN
      "probe 10.0.0.1:10257 info=1.36.2 info_ev=1.35 info_mcv=1.33",
-     KCM " cp-a 1.36/1.35/1.33 VersionInfo\nask " KCM " 10.0.0.1:10257\n", ""},
+     BESIDE KCM " cp-a 1.36/1.35/1.33 VersionInfo\n" ASK "ask " KCM " 10.0.0.1:10257\n", ""},
     {"sources that disagree",
-     "candidate cp-a of=" KCM " ev=1.35.0\npod " KCM " cp-a ip=10.0.0.1\n"
-     "probe 10.0.0.1:6443 proven=true\n"
+     "candidate cp-a of=" KCM " ev=1.35.0\npod " KCM " cp-a ip=10.0.0.1" PROVEN
      "probe 10.0.0.1:10257 info=1.36.2 info_ev=1.36 info_mcv=1.35",
-     KCM
+     BESIDE KCM
      " cp-a 1.36/1.36/1.35 VersionInfo conflict(the version_info metric reports emulation version "
-     "1.36, but its LeaseCandidate reports 1.35)\nask " KCM " 10.0.0.1:10257\n",
+     "1.36, but its LeaseCandidate reports 1.35)\n" ASK "ask " KCM " 10.0.0.1:10257\n",
      ""},
     {"restarted without coordinated election: the dead candidate tells nothing",
      "candidate cp-a of=" SCHED " created=4000 renewed=2000 bv=1.35.1 ev=1.35.0\n"
      "pod " SCHED " cp-a ip=10.0.0.1" PROVEN,
-     SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\nask " SCHED " 10.0.0.1:10259\n", ""},
+     BESIDE SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\n" ASK "ask " SCHED " 10.0.0.1:10259\n",
+     ""},
     {"another port", "pod " SCHED " cp-a ip=10.0.0.1 args=--secure-port=10300" PROVEN,
-     SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\nask " SCHED " 10.0.0.1:10300\n", ""},
+     BESIDE SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\n" ASK "ask " SCHED " 10.0.0.1:10300\n",
+     ""},
     {"no port", "pod " SCHED " cp-a ip=10.0.0.1 args=--secure-port=0" PROVEN,
-     SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\n", ""},
+     BESIDE SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\n" ASK, ""},
     {"listening on loopback only",
      "pod " SCHED " cp-a ip=10.0.0.1 args=--bind-address=127.0.0.1" PROVEN,
-     SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\n", ""},
+     BESIDE SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\n" ASK, ""},
     {"listening everywhere", "pod " SCHED " cp-a ip=10.0.0.1 args=--bind-address,0.0.0.0" PROVEN,
-     SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\nask " SCHED " 10.0.0.1:10259\n", ""},
+     BESIDE SCHED " cp-a 1.36/~1.36/~1.35 PodImage unproven\n" ASK "ask " SCHED " 10.0.0.1:10259\n",
+     ""},
     {"a pod that is not static is not called", "pod " SCHED " cp-a ip=10.0.0.1 static=false",
      SCHED " cp-a 1.36/~1.36/~1.35 PodImage\n", ""},
     {"a pod that is never called: metadata service", "pod " SCHED " cp-a ip=169.254.169.254",

@@ -12,8 +12,13 @@
 
 #define KCM    "kube-controller-manager"
 #define SCHED  "kube-scheduler"
-#define PROVEN "\nprobe 10.0.0.1:6443 proven=true\n"
+#define PROVEN "\nslice 10.0.0.1\nprobe 10.0.0.1:6443 proven=true\n"
+#define BESIDE "peer 10.0.0.1:6443 live NotProbed\n"
 #define ASK    "ask kube-apiserver 10.0.0.1:6443 own\n"
+/* The same by IPv6. */
+#define PROVEN6 "\nslice fd00::1 type=IPv6\nprobe [fd00:0::1]:6443 proven=true"
+#define BESIDE6 "peer [fd00::1]:6443 live NotProbed\n"
+#define ASK6    "ask kube-apiserver [fd00::1]:6443 own\n"
 
 static const char *const credentials[EK_PROBE_CREDENTIAL_MAX] = {"?", "probe", "own"};
 
@@ -51,7 +56,7 @@ static const struct {
      "pod " SCHED " cp-a ip=10.0.0.1", SCHED " cp-a ~1.36 PodImage\n",
      "kube-scheduler on cp-a is not contacted: no API server was verified at its address"},
     {"an API server that answers elsewhere vouches for nobody here",
-     "pod " SCHED " cp-a ip=10.0.0.2" PROVEN, SCHED " cp-a ~1.36 PodImage\n",
+     "pod " SCHED " cp-a ip=10.0.0.2" PROVEN, BESIDE SCHED " cp-a ~1.36 PodImage\n" ASK,
      "kube-scheduler on cp-a is not contacted"},
     {"nothing vouches for it, and its candidate tells all: no need for a sentence",
      "candidate cp-a of=" SCHED "\npod " SCHED " cp-a ip=10.0.0.1",
@@ -72,36 +77,45 @@ static const struct {
      "pod " SCHED " cp-a ip=10.0.0.1 args=--secure-port=6443\n"
      "slice 10.0.0.1\nprobe 10.0.0.1:6443 proven=true version=v1.30.0 info=1.30.0",
      "peer 10.0.0.1:6443 live \n" SCHED " cp-a ~1.36 PodImage\n" ASK, ""},
+    {"the configured server vouches for nobody: its IP may be a Service's or a load balancer's",
+     "node cp-a role=control-plane\npod kube-apiserver cp-a ip=10.96.0.1 args=--secure-port=443\n"
+     "configured 10.96.0.1:443\nprobe 10.96.0.1:443 proven=true\n"
+     "pod " SCHED " w-1 ip=10.96.0.1",
+     "peer cp-a live NotProbed\n" SCHED " w-1 ~1.36 PodImage\n"
+     "ask kube-apiserver 10.96.0.1:443 own\n",
+     "kube-scheduler on w-1 is not contacted: no API server was verified at its address"},
+    {"a worker's pod is not the configured server, and vouches for nobody",
+     "node w-1\npod kube-apiserver w-1 ip=10.96.0.1 args=--secure-port=443\n"
+     "configured 10.96.0.1:443\nprobe 10.96.0.1:443 proven=true version=v1.36.2\n"
+     "pod " SCHED " w-1 ip=10.96.0.1",
+     "peer w-1 NotTrusted\n" SCHED " w-1 ~1.36 PodImage\n", "is not contacted"},
     {"no token: not contacted, and what lacks is said",
      "pod " SCHED " cp-a ip=10.0.0.1\nprobe 10.0.0.1:10259 error=token" PROVEN,
-     SCHED " cp-a ~1.36 PodImage\nask " SCHED " 10.0.0.1:10259 probe\n",
+     BESIDE SCHED " cp-a ~1.36 PodImage\n" ASK "ask " SCHED " 10.0.0.1:10259 probe\n",
      "kube-scheduler on cp-a is not contacted: forbidden"},
     {"/metrics denied", "pod " KCM " cp-a ip=10.0.0.1\nprobe 10.0.0.1:10257 error=forbidden" PROVEN,
-     KCM " cp-a ~1.36 PodImage\nask " KCM " 10.0.0.1:10257 probe\n",
+     BESIDE KCM " cp-a ~1.36 PodImage\n" ASK "ask " KCM " 10.0.0.1:10257 probe\n",
      "kube-controller-manager on cp-a denies /metrics: bind the ClusterRole evenkeel-probe"},
-    {"IPv6", "pod " SCHED " cp-a ip=fd00::1\nprobe [fd00::1]:6443 proven=true",
-     SCHED " cp-a ~1.36 PodImage\nask " SCHED " [fd00::1]:10259 probe\n", ""},
-    {"IPv6, listening everywhere",
-     "pod " SCHED " cp-a ip=fd00::1 args=--bind-address=::\nprobe [fd00::1]:6443 proven=true",
-     SCHED " cp-a ~1.36 PodImage\nask " SCHED " [fd00::1]:10259 probe\n", ""},
+    {"IPv6", "pod " SCHED " cp-a ip=fd00::1" PROVEN6,
+     BESIDE6 SCHED " cp-a ~1.36 PodImage\n" ASK6 "ask " SCHED " [fd00::1]:10259 probe\n", ""},
+    {"IPv6, listening everywhere", "pod " SCHED " cp-a ip=fd00::1 args=--bind-address=::" PROVEN6,
+     BESIDE6 SCHED " cp-a ~1.36 PodImage\n" ASK6 "ask " SCHED " [fd00::1]:10259 probe\n", ""},
     {"IPv6, another spelling of the address that it listens at",
-     "pod " SCHED " cp-a ip=fd00::1 args=--bind-address=fd00:0:0::1\n"
-     "probe [fd00:0::1]:6443 proven=true",
-     SCHED " cp-a ~1.36 PodImage\nask " SCHED " [fd00::1]:10259 probe\n", ""},
+     "pod " SCHED " cp-a ip=fd00::1 args=--bind-address=fd00:0:0::1" PROVEN6,
+     BESIDE6 SCHED " cp-a ~1.36 PodImage\n" ASK6 "ask " SCHED " [fd00::1]:10259 probe\n", ""},
     {"IPv6, loopback only", "pod " SCHED " cp-a ip=fd00::1 args=--bind-address=::1",
      SCHED " cp-a ~1.36 PodImage\n", ""},
     {"dual-stack: asked where an API server has proven itself",
-     "pod " SCHED " cp-a ip=10.0.0.1 ips=10.0.0.1,fd00::1 args=--bind-address=::\n"
-     "probe [fd00::1]:6443 proven=true",
-     SCHED " cp-a ~1.36 PodImage\nask " SCHED " [fd00::1]:10259 probe\n", ""},
+     "pod " SCHED " cp-a ip=10.0.0.1 ips=10.0.0.1,fd00::1 args=--bind-address=::" PROVEN6,
+     BESIDE6 SCHED " cp-a ~1.36 PodImage\n" ASK6 "ask " SCHED " [fd00::1]:10259 probe\n", ""},
     {"dual-stack: listening at the second address only",
-     "pod " SCHED " cp-a ip=10.0.0.1 ips=10.0.0.1,fd00::1 args=--bind-address=fd00::1\n"
-     "probe [fd00::1]:6443 proven=true" PROVEN,
-     SCHED " cp-a ~1.36 PodImage\nask " SCHED " [fd00::1]:10259 probe\n", ""},
+     "pod " SCHED
+     " cp-a ip=10.0.0.1 ips=10.0.0.1,fd00::1 args=--bind-address=fd00::1" PROVEN6 PROVEN,
+     BESIDE BESIDE6 SCHED " cp-a ~1.36 PodImage\n" ASK ASK6 "ask " SCHED " [fd00::1]:10259 probe\n",
+     ""},
     {"an unspecified IPv4 address stands for both families",
-     "pod " SCHED " cp-a ip=fd00::1 args=--bind-address=0.0.0.0\n"
-     "probe [fd00::1]:6443 proven=true",
-     SCHED " cp-a ~1.36 PodImage\nask " SCHED " [fd00::1]:10259 probe\n", ""},
+     "pod " SCHED " cp-a ip=fd00::1 args=--bind-address=0.0.0.0" PROVEN6,
+     BESIDE6 SCHED " cp-a ~1.36 PodImage\n" ASK6 "ask " SCHED " [fd00::1]:10259 probe\n", ""},
 };
 
 START_TEST(who_is_asked)
@@ -139,8 +153,8 @@ START_TEST(targets_are_bounded_and_api_servers_come_first)
 
     for (int i = 1; i <= 120; i++) {
         snprintf(line, sizeof line,
-                 "slice 10.0.1.%d\npod " SCHED " n%d ip=10.0.2.%d\n"
-                 "probe 10.0.2.%d:6443 proven=true",
+                 "slice 10.0.1.%d\npod " SCHED " n%d ip=10.0.1.%d\n"
+                 "probe 10.0.1.%d:6443 proven=true",
                  i, i, i, i);
         ek_view_fixture_script(fx, line);
     }
