@@ -59,6 +59,24 @@ static const struct {
     const char *verdicts;
     const char *message; /* a part of the output, NULL: not looked at */
 } rows[] = {
+    {"kubeadm",
+     {NULL},
+     0,
+     "kube-apiserver cp-1 v1.36.2/1.35 Supported:WithinRange\n"
+     "kube-apiserver cp-2 v1.36.2/1.35 Supported:WithinRange\n" KCM
+     " cp-1 v1.36.2/1.35 Supported:WithinRange\n" KCM
+     " cp-2 v1.36.2/1.35 Supported:WithinRange\n" SCHED
+     " cp-1 v1.36.2/1.35 Supported:WithinRange\n" SCHED " cp-2 v1.36.2/1.35 Supported:WithinRange\n"
+     "kubelet  v1.35.4/ Supported:WithinRange\nkubelet  v1.34.7/ Supported:WithinRange\n"
+     "kube-proxy  v1.35.4/ Supported:WithinRange\n",
+     "\"emulationVersionSource\": \"PodFlags\""},
+    {"k3s",
+     {NULL},
+     3,
+     "kube-apiserver server-1 v1.33.3+k3s1/1.33 Supported:WithinRange\n" KCM
+     " server-1 / Unknown:NotObservable\n" SCHED " server-1 / Unknown:NotObservable\n"
+     "kubelet  v1.33.3+k3s1/ Supported:WithinRange\n",
+     NULL},
     {"rke2",
      {NULL},
      0,
@@ -83,6 +101,16 @@ static const struct {
      "kube-apiserver cp-1 v1.27.4+rke2r1/1.27 Supported:WithinRange\n" KCM " " KCM
      "-cp-1 20240101-build7/ Unknown:Unparsable\n" SCHED " " SCHED "-cp-1 / Unknown:NotObservable\n"
      "kubelet  v1.27.4+rke2r1/ Supported:WithinRange\n",
+     NULL},
+    {"eks",
+     {NULL},
+     3,
+     "kube-apiserver 192.168.140.9:443 v1.33.5-eks-113cf36/1.33 Supported:WithinRange\n"
+     "kube-apiserver 192.168.61.22:443 v1.33.5-eks-113cf36/1.33 Supported:WithinRange\n" KCM
+     " ip-172-16-42-7.us-west-2.compute.internal / Unknown:NotObservable\n" SCHED
+     " ip-172-16-98-150.us-west-2.compute.internal / Unknown:NotObservable\n"
+     "kubelet  v1.33.5-eks-113cf36/ Supported:WithinRange\n"
+     "kube-proxy  v1.33.3-minimal-eksbuild.4/ Supported:WithinRange\n",
      NULL},
     {"worker-at-server",
      {NULL},
