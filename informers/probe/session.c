@@ -313,9 +313,16 @@ static yyjson_doc *parse_body(const struct ek_response *resp, const char *what,
     return doc;
 }
 
+/* Both known, and not equal. */
+static bool differ(struct ek_minor a, struct ek_minor b)
+{
+    return a.known && b.known && ek_minor_cmp(a, b) != 0;
+}
+
 static void read_version(struct ek_probe_session *session, yyjson_val *root)
 {
     struct ek_probe *next = session->next;
+    const struct ek_probe *previous = session->previous;
     const char *git = ek_json_str(root, "gitVersion", NULL);
     char before[sizeof next->git_version];
     struct ek_minor ev = next->emulation;
@@ -330,9 +337,12 @@ static void read_version(struct ek_probe_session *session, yyjson_val *root)
                                            ek_json_str(root, "emulationMinor", NULL));
     next->min_compat = ek_minor_from_fields(ek_json_str(root, "minCompatibilityMajor", NULL),
                                             ek_json_str(root, "minCompatibilityMinor", NULL));
-    /* A restart at another version: gates and OpenAPI are stale at once. */
+    /* A restart at another version: gates and OpenAPI are stale at once. What was kept and does not
+     * fit is read again, too: it may be of the process of before. */
     if (strcmp(before, next->git_version) != 0 || ev.known != next->emulation.known ||
-        (ev.known && ek_minor_cmp(ev, next->emulation) != 0))
+        differ(ev, next->emulation) || differ(next->emulation, next->openapi) ||
+        (previous && (differ(next->emulation, previous->info_emulation) ||
+                      differ(next->min_compat, previous->info_min_compat))))
         session->full = true;
 }
 

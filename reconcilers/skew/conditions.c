@@ -163,7 +163,8 @@ static const char *unknown_text(struct ek_arena *arena, enum ek_component compon
 }
 
 /* Instances of the given verdict, in words; instances that are unknown only because an API server
- * is are left to that. */
+ * is are left to that. API servers that are unknown are named together, without a remedy, unless it
+ * is of the spec. */
 static struct culprits gather(const struct ek_skew_report *r, struct ek_arena *arena,
                               enum ek_verdict verdict)
 {
@@ -174,7 +175,8 @@ static struct culprits gather(const struct ek_skew_report *r, struct ek_arena *a
     if (tell_servers)
         blame(&c, j->incomplete);
     for (size_t i = 0; i < facts->n_peers; i++)
-        if (j->peers[i].verdict == verdict && !tell_servers)
+        if (j->peers[i].verdict == verdict &&
+            (!tell_servers || strcmp(j->peers[i].reason, "Contradiction") == 0))
             blame(&c, unknown_text(arena, EK_KUBE_APISERVER, &j->peers[i]));
     for (size_t i = 0; i < facts->n_instances; i++)
         if (j->instances[i].verdict == verdict &&

@@ -66,8 +66,10 @@ struct ek_minor ek_facts_minor__(const char *text);
 struct reading ek_facts_reading__(enum ek_source source, const char *name, const char *text,
                                   bool current);
 
-/* The first difference between two current readings in a sentence, "" when there is none. */
-const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *readings, size_t n);
+/* The first difference between two current readings in a sentence, "" when there is none;
+ * *ret_disputed says in what. */
+const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *readings, size_t n,
+                                enum ek_disputed *ret_disputed);
 
 /*
  * Makes one ek_versions of n (at most EK_FACTS_READINGS_MAX) readings, best source first. A current

@@ -40,6 +40,15 @@ enum ek_source {
 };
 const char *ek_source_name(enum ek_source source); /* "VersionInfo", "Version", ... CamelCase */
 
+/* Which versions two answers from one address contradict each other about: the named one, and those
+ * that follow from it. Each of them may be of another process. */
+enum ek_disputed {
+    EK_DISPUTED_NONE,
+    EK_DISPUTED_MIN_COMPAT,
+    EK_DISPUTED_EMULATION, /* and minimum compatibility */
+    EK_DISPUTED_BINARY,    /* all three */
+};
+
 /*
  * The versions of one instance. assumed_* means that nothing was read and that the value is a guess
  * for display: it proves neither a violation nor compliance. What follows from other readings
@@ -54,8 +63,9 @@ struct ek_versions {
     bool assumed_min_compat;                            /* MCV := EV-1, not below max(BV-3, 1.31) */
     enum ek_source source;                              /* of binary */
     enum ek_source emulation_source, min_compat_source; /* EK_SOURCE_NONE: unknown or assumed */
-    bool unproven;      /* binary is the word of a pod that proves nothing
-                           (ek_pod_is_proven) */
+    bool unproven;             /* binary is the word of a pod that proves nothing
+                                  (ek_pod_is_proven) */
+    enum ek_disputed disputed; /* API servers; assumed_* is set for what is disputed, too */
     const char *unread; /* why no source reports the emulation version, a clause; may be "" or
                            NULL where it is known */
     const char *unknown_reason; /* CamelCase, "" when binary is known: "Absent" (reported empty),

@@ -25,7 +25,8 @@ static struct ek_minor unless(bool doubted, struct ek_minor v)
 
 struct ek_known ek_skew_known__(const struct ek_versions *v)
 {
-    bool unproven = v->unproven; /* the others are worked out from the binary then */
+    /* The others are worked out from the binary then. */
+    bool unproven = v->unproven || v->disputed == EK_DISPUTED_BINARY;
     return (struct ek_known){unless(unproven, v->binary),
                              unless(unproven || v->assumed_emulation, v->emulation),
                              unless(unproven || v->assumed_min_compat, v->min_compat)};
@@ -100,6 +101,8 @@ static struct ek_judged undecided(struct judge *j, const char *label,
     const char *reason = "";
     if (versions->unproven)
         reason = "NodeUnproven";
+    else if (versions->disputed != EK_DISPUTED_NONE)
+        reason = "Contradiction";
     else if (!known.bv.known)
         reason = versions->unknown_reason[0] ? versions->unknown_reason : "NotObservable";
     else if (!ev.known)

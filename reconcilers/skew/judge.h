@@ -65,8 +65,8 @@ struct ek_judgement {
     struct ek_next next;
 };
 
-/* What of an instance's versions may prove something: releases that were read, not assumed, and
- * not on the word of a pod that proves nothing. The rest is unknown here. */
+/* What of an instance's versions may prove something: releases that were read, not assumed, not
+ * disputed, and not on the word of a pod that proves nothing. The rest is unknown here. */
 struct ek_known {
     struct ek_minor bv, ev, mcv;
 };

@@ -199,6 +199,8 @@ static const char *remedy_for(const char *reason)
         {"NodeUnproven", "if that node is of the control plane, give it the label "
                          "node-role.kubernetes.io/control-plane, which no kubelet can give itself; "
                          "otherwise remove the pod"},
+        {"Contradiction", "set spec.peers.discovery to Static and name each API server by its own "
+                          "address in spec.peers.endpoints"},
     };
     for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
         if (strcmp(remedies[i][0], reason) == 0)
@@ -228,6 +230,10 @@ struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
                             "node-role.kubernetes.io/control-plane)",
                             label),
             remedy_for(reason)};
+    if (strcmp(reason, "Contradiction") == 0)
+        return (struct ek_said){ek_arena_printf(arena, "%s: %s", label,
+                                                ek_skew_clean_max(arena, versions->conflict, 256)),
+                                remedy_for(reason)};
     const char *got = raw[0] ? ek_arena_printf(arena, ", reported \"%s\"", raw) : "";
     return (struct ek_said){
         ek_arena_printf(arena, "%s: version not known (%s%s)", label, reason, got),

@@ -128,6 +128,21 @@ static struct ek_objs proven_pods(struct facts *f)
     return (struct ek_objs){.items = items, .n = n, .available = pods->available};
 }
 
+/* Two answers from one address contradict each other: the address is that of several servers, and
+ * none of them is known to have the version that one answer has. */
+static void set_disputed(struct ek_arena *arena, const char *address, const char *conflict,
+                         enum ek_disputed disputed, struct ek_versions *versions)
+{
+    if (disputed == EK_DISPUTED_NONE)
+        return;
+    versions->disputed = disputed;
+    versions->assumed_min_compat = versions->min_compat.known;
+    if (disputed >= EK_DISPUTED_EMULATION)
+        versions->assumed_emulation = versions->emulation.known;
+    versions->conflict =
+        ek_arena_printf(arena, "%s: more than one server seems to answer at %s", conflict, address);
+}
+
 static void read_versions(struct facts *f, const struct ek_objs *pods, struct ek_peer_fact *fact)
 {
     struct reading readings[EK_FACTS_READINGS_MAX];
@@ -139,7 +154,8 @@ static void read_versions(struct facts *f, const struct ek_objs *pods, struct ek
         readings[n++] = version_reading(fact->probe);
         readings[n++] = openapi_reading(fact->probe);
     }
-    bool torn = *ek_facts_conflict__(f->arena, readings, n);
+    enum ek_disputed disputed;
+    const char *conflict = ek_facts_conflict__(f->arena, readings, n, &disputed);
     const struct ek_obj *pod = pod_at(pods, fact->address);
     const char *flags = ek_facts_pod_readings__(f, pod, EK_KUBE_APISERVER, readings, &n, &set);
     if (!pod)
@@ -147,10 +163,7 @@ static void read_versions(struct facts *f, const struct ek_objs *pods, struct ek
     const char *unread =
         ek_arena_printf(f->arena, "neither /version, OpenAPI nor metrics report it, and %s", flags);
     struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, silence(fact), unread);
-    if (torn)
-        versions.conflict =
-            ek_arena_printf(f->arena, "%s: more than one server seems to answer at %s",
-                            versions.conflict, fact->address);
+    set_disputed(f->arena, fact->address, conflict, disputed, &versions);
     fact->versions = versions;
     fact->flags_read = !*flags;
     fact->flag_gates = set.gates;

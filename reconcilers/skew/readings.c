@@ -77,8 +77,13 @@ static const char *describe_conflict(struct ek_arena *arena, const struct readin
                            ek_minor_format(part_of(b, part), right));
 }
 
-const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *readings, size_t n)
+const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *readings, size_t n,
+                                enum ek_disputed *ret_disputed)
 {
+    static const enum ek_disputed disputed[PART_MAX] = {EK_DISPUTED_BINARY, EK_DISPUTED_EMULATION,
+                                                        EK_DISPUTED_MIN_COMPAT};
+
+    *ret_disputed = EK_DISPUTED_NONE;
     for (enum part part = BINARY; part < PART_MAX; part++) {
         const struct reading *first = NULL;
         for (size_t i = 0; i < n; i++) {
@@ -86,8 +91,10 @@ const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *re
                 continue;
             if (!first)
                 first = &readings[i];
-            else if (!same(part_of(first, part), part_of(&readings[i], part)))
+            else if (!same(part_of(first, part), part_of(&readings[i], part))) {
+                *ret_disputed = disputed[part];
                 return describe_conflict(arena, first, &readings[i], part);
+            }
         }
     }
     return "";
@@ -198,6 +205,7 @@ struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading
     struct ek_versions versions = {.binary_string = "", .unknown_reason = ""};
     struct reading readings[EK_FACTS_READINGS_MAX] = {{0}};
     const char *refused = "";
+    enum ek_disputed disputed; /* by whom is the caller's to say */
 
     n = n < EK_FACTS_READINGS_MAX ? n : EK_FACTS_READINGS_MAX;
     for (size_t i = 0; i < n; i++)
@@ -214,7 +222,7 @@ struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading
     for (size_t i = 0; i < n; i++)
         if (!*refused)
             refused = settle_flags(arena, &readings[i], versions.binary);
-    versions.conflict = ek_facts_conflict__(arena, readings, n);
+    versions.conflict = ek_facts_conflict__(arena, readings, n, &disputed);
     if (!*versions.conflict)
         versions.conflict = refused;
     for (size_t i = 0; i < n && !*versions.conflict; i++)

@@ -37,7 +37,7 @@ static void put_judged(const struct ek_status_out *out, yyjson_mut_val *o,
                        const struct ek_judged *judged, const char *extra)
 {
     const char *message = judged->message;
-    if (extra[0])
+    if (extra[0] && !strstr(message, extra))
         message = message[0] ? ek_arena_printf(out->arena, "%s; %s", extra, message) : extra;
     yyjson_mut_obj_add_str(out->doc, o, "verdict", ek_verdict_name(judged->verdict));
     ek_status_str__(out, o, "reason", judged->reason, TEXT_MAX);

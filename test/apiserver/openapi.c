@@ -51,12 +51,15 @@ static void put_index(struct ek_ask *call)
     ek_buf_puts(out, "}}\n");
 }
 
+/* The version is what the server emulates, as of Kubernetes' servers. */
 static void put_head(struct ek_ask *call)
 {
+    char emulation[EK_MINOR_SIZE];
+
     ek_reply_type(call, 200, "application/json");
     ek_buf_printf(&call->response->body,
-                  "{\"openapi\":\"3.0.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"v%s\"},",
-                  call->peer->binary);
+                  "{\"openapi\":\"3.0.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"%s\"},",
+                  ek_minor_format(call->peer->emulation, emulation));
 }
 
 static void put_gvk(const struct ek_kind *kind, struct ek_buf *out)

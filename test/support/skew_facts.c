@@ -100,6 +100,15 @@ static struct ek_probe *probe_of(struct ek_test_facts *t, const char *peer)
     ck_abort_msg("no peer %s", peer);
 }
 
+static enum ek_disputed disputed(const char *part)
+{
+    if (!part)
+        return EK_DISPUTED_NONE;
+    if (strcmp(part, "bv") == 0)
+        return EK_DISPUTED_BINARY;
+    return strcmp(part, "ev") == 0 ? EK_DISPUTED_EMULATION : EK_DISPUTED_MIN_COMPAT;
+}
+
 static void add_peer(struct ek_test_facts *t, const struct line *l)
 {
     struct ek_skew_facts *f = &t->facts;
@@ -131,9 +140,12 @@ static void add_peer(struct ek_test_facts *t, const struct line *l)
         .versions = versions(t, l->words[2], EK_SOURCE_VERSION),
     };
     struct ek_versions *v = &f->peers[f->n_peers - 1].versions;
+    v->disputed = disputed(value(l, "disputed"));
     v->assumed_emulation = v->assumed_min_compat = flag(l, "assumed");
     if (value(l, "assumed"))
         v->assumed_min_compat = strcmp(value(l, "assumed"), "mcv") == 0;
+    v->assumed_min_compat |= v->disputed != EK_DISPUTED_NONE;
+    v->assumed_emulation |= v->disputed >= EK_DISPUTED_EMULATION;
 }
 
 static void add_instance(struct ek_test_facts *t, const struct line *l)

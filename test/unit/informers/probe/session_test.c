@@ -234,6 +234,27 @@ START_TEST(another_version_makes_the_round_full)
 }
 END_TEST
 
+/* Two processes behind one address, or one that was restarted during a round. */
+static const struct {
+    const char *path, *body;
+} misfits[] = {
+    {"/openapi/v3/version", "{\"info\":{\"version\":\"1.35\"}}"},
+    {"/metrics", "version_info{binary=\"1.36.2\",component=\"kube\",emulation=\"1.35\"} 1\n"},
+};
+
+START_TEST(what_does_not_fit_is_read_again)
+{
+    set(misfits[_i].path, 200, misfits[_i].body, "");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a = play("kube-apiserver", NULL, true, 1000, table);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b = play("kube-apiserver", a, false, 2000, healthy);
+    ck_assert_int_eq(b->metrics_answer.good_at_ms, 2000);
+    ck_assert_uint_eq(b->openapi.minor, 34);
+    ck_assert_uint_eq(b->info_emulation.minor, 34);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *c = play("kube-apiserver", b, false, 3000, healthy);
+    ck_assert_int_eq(c->metrics_answer.good_at_ms, 2000);
+}
+END_TEST
+
 START_TEST(one_changed_document_keeps_the_other)
 {
     EK_AUTOPTR(ek_probe, ek_probe_unref) *a = play("kube-apiserver", NULL, true, 1000, table);
@@ -413,6 +434,7 @@ int main(void)
     tcase_add_test(tc, who_was_away_is_asked_everything_when_it_is_back);
     tcase_add_test(tc, a_server_without_tags_gets_light_rounds_too);
     tcase_add_test(tc, another_version_makes_the_round_full);
+    tcase_add_loop_test(tc, what_does_not_fit_is_read_again, 0, (int)EK_ARRAY_SIZE(misfits));
     tcase_add_test(tc, one_changed_document_keeps_the_other);
     tcase_add_test(tc, failures_keep_the_last_good_answers);
     tcase_add_loop_test(tc, keeps_documents_whole, 0, EK_ARRAY_SIZE(whole_rows));

@@ -191,6 +191,18 @@ static const struct row {
      "cp-a Supported:WithinRange 1.36 PodFlags",
      "reports emulation version 1.36, but the command line of pod kube-apiserver-cp-a reports "
      "1.35\""},
+    {"two processes behind one address: the first answer is not taken for the truth",
+     SERVER("ev=1.36 mcv=1.35 openapi=1.34") POD LOCAL,
+     "cp-a Unknown:ApiserverUnknown 1.36 PodFlags",
+     "\"verdict\":\"Unknown\",\"reason\":\"Contradiction\",\"message\":\"API server cp-a: /version "
+     "reports emulation version 1.36, but OpenAPI's info.version reports 1.34: more than one "
+     "server seems to answer at 10.0.0.1:6443\""},
+    {"nor is the first binary",
+     SERVER("ev=1.36 mcv=1.35 info=1.35.4 info_ev=1.35 info_mcv=1.34") POD LOCAL
+     "|--emulated-version=1.34",
+     "cp-a Unknown:ApiserverUnknown 1.34 PodFlags",
+     "seems to answer at 10.0.0.1:6443 (set spec.peers.discovery to Static and name each API "
+     "server"},
     {"flags that the binary refuses are not those of its process",
      AT_1_36 POD LOCAL "|--emulated-version=1.37", "cp-a Unknown:EmulationUnknown",
      "sets versions that a binary of 1.36 refuses"},

@@ -189,6 +189,23 @@ static const struct row rows[] = {
      "cp-a=Unknown:CompatibilityUnknown kcm-a=Unknown:ApiserverUnknown "
      "sched-a=Unknown:ApiserverUnknown",
      "Unknown VersionsUnknown 1.37"},
+    {"two answers from one address contradict each other",
+     "peer cp-a v1.36.2/1.36/1.35 disputed=ev\n" CONTROLLERS "group kubelet v1.32.1 1 n1\n"
+     "group kubelet v1.37.0 1 n2",
+     NULL,
+     "cp-a=Unknown:Contradiction kcm-a=Unknown:ApiserverUnknown sched-a=Unknown:ApiserverUnknown "
+     "v1.32.1=Unknown:ApiserverUnknown v1.37.0=Unsupported:KubeletRange",
+     "Unknown VersionsUnknown "},
+    {"in the binary",
+     "peer cp-a v1.36.2/1.36/1.35 disputed=bv\n" CONTROLLERS "group kubelet v1.37.0 1 n2", NULL,
+     "cp-a=Unknown:Contradiction kcm-a=Unknown:ApiserverUnknown sched-a=Unknown:ApiserverUnknown "
+     "v1.37.0=Unknown:ApiserverUnknown",
+     "Unknown VersionsUnknown "},
+    {"in the minimum compatibility",
+     "peer cp-a v1.36.2/1.36/1.35 disputed=mcv\n" CONTROLLERS "group kubelet v1.37.0 1 n2", NULL,
+     "cp-a=Unknown:Contradiction kcm-a=Unknown:ApiserverUnknown sched-a=Unknown:ApiserverUnknown "
+     "v1.37.0=Unsupported:KubeletRange",
+     "Unknown VersionsUnknown 1.37"},
     {"the word of a pod that proves nothing",
      ONE_SERVER "inst kube-controller-manager kcm-a v1.20.2/1.20 source=image unproven\n"
                 "inst kube-scheduler sched-a 1.36.2/1.36",

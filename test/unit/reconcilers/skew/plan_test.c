@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/base/buf.h"
 #include "api/cond.h"
+#include "reconcilers/skew/facts.h"
 #include "reconcilers/skew/view.h"
 #include "test/support/suite.h"
 #include "test/support/view_fixture.h"
@@ -281,6 +281,31 @@ START_TEST(large_row)
 }
 END_TEST
 
+START_TEST(five_thousand_nodes)
+{
+    EK_AUTOPTR(ek_view_fixture, ek_view_fixture_free) *fx = ek_view_fixture_new(NULL);
+    struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
+    struct ek_skew_facts facts;
+    struct ek_probe_target *targets;
+    size_t n_targets;
+    char line[256];
+
+    for (int i = 0; i < 5000; i++) {
+        snprintf(line, sizeof line,
+                 "node n%04d kubelet=v1.3%d.%d ip=10.1.%d.%d\npod kube-proxy n%04d", i, i % 7,
+                 i % 5, i / 250, i % 250, i);
+        ek_view_fixture_script(fx, line);
+    }
+    ek_view_fixture_script(fx, "slice 10.1.0.1 10.1.0.2\nlease cp-a\nlease n0001");
+    const struct ek_skew_view *view = ek_view_fixture_view(fx);
+    ek_skew_facts_collect(view, arena, &facts, &targets, &n_targets);
+    ck_assert_uint_eq(facts.n_groups, 36);
+    ck_assert_uint_eq(facts.n_pairs, 7);
+    ck_assert(!ek_arena_exhausted(arena));
+    ek_arena_free(arena);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("all");
@@ -289,6 +314,7 @@ int main(void)
     tcase_add_loop_test(tc, half_a_view_is_not_published, 0, (int)EK_ARRAY_SIZE(early));
     tcase_add_test(tc, the_same_view_changes_nothing);
     tcase_add_test(tc, recorded_cluster);
+    tcase_add_test(tc, five_thousand_nodes);
     tcase_add_loop_test(tc, large_row, 0, (int)EK_ARRAY_SIZE(sizes));
     tcase_set_timeout(tc, 60);
     return ek_test_run("skew_plan", tc);
