@@ -20,7 +20,8 @@ static struct counted *counted_of(const struct ek_probe *probe)
 
 static struct ek_probe_answer unanswered(void)
 {
-    return (struct ek_probe_answer){.good_at_ms = EK_TIME_UNSET, .tried_at_ms = EK_TIME_UNSET};
+    return (struct ek_probe_answer){
+        .good_at_ms = EK_TIME_UNSET, .tried_at_ms = EK_TIME_UNSET, .failing_at_ms = EK_TIME_UNSET};
 }
 
 struct ek_probe *ek_probe_new(void)

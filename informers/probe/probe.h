@@ -35,7 +35,11 @@ enum ek_probe_credential {
 struct ek_probe_answer {
     int64_t good_at_ms;  /* wall clock of the last good answer, EK_TIME_UNSET when there is none */
     int64_t tried_at_ms; /* of the last attempt, EK_TIME_UNSET before */
-    struct ek_err error; /* of the last attempt; code 0 when it was good */
+    int64_t failing_at_ms; /* of the first attempt that failed since the last good answer,
+                              EK_TIME_UNSET when there is none */
+    bool outdated;         /* the last good answer is of before the server was away: it may be
+                              another process now */
+    struct ek_err error;   /* of the last attempt; code 0 when it was good */
 };
 
 struct ek_feature_gate {

@@ -297,10 +297,13 @@ static bool note(struct ek_probe_session *session, struct ek_probe_answer *answe
     answer->tried_at_ms = session->now_ms;
     if (err) {
         answer->error = *err;
+        if (answer->failing_at_ms == EK_TIME_UNSET)
+            answer->failing_at_ms = session->now_ms;
         return false;
     }
-    answer->error = (struct ek_err){0};
-    answer->good_at_ms = session->now_ms;
+    *answer = (struct ek_probe_answer){.good_at_ms = session->now_ms,
+                                       .tried_at_ms = session->now_ms,
+                                       .failing_at_ms = EK_TIME_UNSET};
     return true;
 }
 
@@ -471,7 +474,7 @@ static int read_discovery(struct ek_probe_session *session, const struct ek_resp
 static void discovery_failed(struct ek_probe_session *session, const struct ek_err *err)
 {
     session->discovery_failed = true;
-    session->next->discovery_answer.error = *err;
+    note(session, &session->next->discovery_answer, err);
 }
 
 static void answer_discovery(struct ek_probe_session *session, int q,
@@ -643,7 +646,6 @@ static void finish_discovery(struct ek_probe_session *session)
         keep_discovery(next, session->previous);
         return;
     }
-    next->discovery_answer.tried_at_ms = session->now_ms;
     finish_documents(session);
     if (session->discovery_failed) {
         keep_discovery(next, session->previous);
@@ -655,8 +657,22 @@ static void finish_discovery(struct ek_probe_session *session)
     next->groups = session->groups;
     session->discovery = NULL;
     session->core = session->groups = NULL;
-    next->discovery_answer.error = (struct ek_err){0};
-    next->discovery_answer.good_at_ms = session->now_ms;
+    note(session, &next->discovery_answer, NULL);
+}
+
+/* What a server that is back did not answer anew. */
+static void mark_outdated(struct ek_probe_session *session)
+{
+    struct ek_probe *next = session->next;
+    struct ek_probe_answer *const answers[] = {&next->version_answer, &next->ready_answer,
+                                               &next->openapi_answer, &next->metrics_answer,
+                                               &next->discovery_answer};
+
+    if (!session->reached || !session->previous || !session->previous->reach.error.code)
+        return;
+    for (size_t i = 0; i < EK_ARRAY_SIZE(answers); i++)
+        if (answers[i]->good_at_ms != session->now_ms)
+            answers[i]->outdated = true;
 }
 
 static int compare_gates(const void *a, const void *b)
@@ -670,6 +686,7 @@ struct ek_probe *ek_probe_session_finish(struct ek_probe_session *session)
     struct ek_probe *next = session->next;
 
     finish_discovery(session);
+    mark_outdated(session);
     if (session->state[Q_METRICS] == UNASKED && session->previous)
         copy_metrics(next, session->previous);
     if (next->n_gates)

@@ -40,10 +40,23 @@ struct reading {
     const char *text; /* the binary version as reported, "" when it was not */
     struct ek_minor binary, emulation, min_compat;
     bool current;         /* the last attempt to read it was good */
+    bool outdated;        /* kept from a process that may be another now */
     bool unproven;        /* of a pod that proves nothing */
     bool flags;           /* whole command line: a version that it does not name is the default */
     const char *conflict; /* what the source says against itself, a sentence; NULL for nothing */
 };
+
+/* How long a request may have failed until what it answered before counts no more: four rounds of
+ * the default interval, so that one that fails does not change a verdict. */
+#define EK_FACTS_KEPT_MS 60000
+
+/* Whether the last round read an answer of probe. */
+bool ek_facts_is_current__(const struct ek_probe *probe, const struct ek_probe_answer *answer);
+
+/* Sets whether reading, of an answer of probe, is current, kept or outdated: kept from before the
+ * process was away, or failing for EK_FACTS_KEPT_MS. */
+void ek_facts_set_age__(struct reading *reading, const struct ek_probe *probe,
+                        const struct ek_probe_answer *answer);
 
 /* What one instance can be read from: metrics, /version, OpenAPI or LeaseCandidate, flags, image.
  */
@@ -74,6 +87,7 @@ const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *re
 /*
  * Makes one ek_versions of n (at most EK_FACTS_READINGS_MAX) readings, best source first. A current
  * reading beats one that is kept from before; differences between current ones become the conflict.
+ * An outdated one proves nothing: its binary version is unknown, the others are assumed.
  * Flags that the binary would refuse are not those of its process and are left out. What is missing
  * is assumed, see struct ek_versions. otherwise is the unknown_reason when no source reports a
  * binary version; unread (a clause) is kept where no source reports the emulation version.

@@ -50,8 +50,9 @@ enum ek_disputed {
 };
 
 /*
- * The versions of one instance. assumed_* means that nothing was read and that the value is a guess
- * for display: it proves neither a violation nor compliance. What follows from other readings
+ * The versions of one instance. assumed_* means that nothing was read, or nothing but what may be
+ * of a process before, and that the value is a guess for display: it proves neither a violation nor
+ * compliance. What follows from other readings
  * without a choice is no assumption: binaries up to 1.31 cannot emulate, and those before 1.35 have
  * no
  * --min-compatibility-version.

@@ -7,8 +7,7 @@
 
 static bool is_reachable(const struct instance *row)
 {
-    return row->probe && row->probe->reach.good_at_ms != EK_TIME_UNSET &&
-           row->probe->reach.error.code == 0;
+    return row->probe && ek_facts_is_current__(row->probe, &row->probe->reach);
 }
 
 static bool leads(const struct instance *row)
@@ -51,10 +50,9 @@ static int64_t age_of(const struct instance *row, int64_t now)
 
 static struct reading probe_reading(const struct ek_probe *probe)
 {
-    bool current =
-        probe->metrics_answer.good_at_ms != EK_TIME_UNSET && probe->metrics_answer.error.code == 0;
     struct reading reading = ek_facts_reading__(EK_SOURCE_VERSION_INFO, "the version_info metric",
-                                                probe->info_binary, current);
+                                                probe->info_binary, true);
+    ek_facts_set_age__(&reading, probe, &probe->metrics_answer);
     reading.emulation = probe->info_emulation;
     reading.min_compat = probe->info_min_compat;
     return reading;

@@ -31,20 +31,11 @@ static const char *failure_reason(int code)
     }
 }
 
-static bool answered(const struct ek_probe_answer *answer)
-{
-    return answer->good_at_ms != EK_TIME_UNSET;
-}
-
-static bool is_current(const struct ek_probe_answer *answer)
-{
-    return answered(answer) && answer->error.code == 0;
-}
-
 static struct reading version_reading(const struct ek_probe *probe)
 {
-    struct reading reading = ek_facts_reading__(EK_SOURCE_VERSION, "/version", probe->git_version,
-                                                is_current(&probe->version_answer));
+    struct reading reading =
+        ek_facts_reading__(EK_SOURCE_VERSION, "/version", probe->git_version, true);
+    ek_facts_set_age__(&reading, probe, &probe->version_answer);
     /* The server falls back on its built-in version where its build has no tag, and then major and
      * minor are right while gitVersion says 0.0. */
     if (probe->binary.known && probe->binary.major > 0)
@@ -56,9 +47,9 @@ static struct reading version_reading(const struct ek_probe *probe)
 
 static struct reading info_reading(const struct ek_probe *probe)
 {
-    struct reading reading =
-        ek_facts_reading__(EK_SOURCE_VERSION_INFO, "the version_info metric", probe->info_binary,
-                           is_current(&probe->metrics_answer));
+    struct reading reading = ek_facts_reading__(EK_SOURCE_VERSION_INFO, "the version_info metric",
+                                                probe->info_binary, true);
+    ek_facts_set_age__(&reading, probe, &probe->metrics_answer);
     reading.emulation = probe->info_emulation;
     reading.min_compat = probe->info_min_compat;
     return reading;
@@ -66,8 +57,9 @@ static struct reading info_reading(const struct ek_probe *probe)
 
 static struct reading openapi_reading(const struct ek_probe *probe)
 {
-    struct reading reading = ek_facts_reading__(EK_SOURCE_OPENAPI, "OpenAPI's info.version", "",
-                                                is_current(&probe->openapi_answer));
+    struct reading reading =
+        ek_facts_reading__(EK_SOURCE_OPENAPI, "OpenAPI's info.version", "", true);
+    ek_facts_set_age__(&reading, probe, &probe->openapi_answer);
     reading.emulation = probe->openapi;
     return reading;
 }
@@ -80,7 +72,8 @@ static const char *silence(const struct ek_peer_fact *fact)
     const struct ek_err *error = &fact->probe->version_answer.error;
     if (error->code == EK_E_FORBIDDEN || error->code == EK_E_UNAUTHORIZED)
         return failure_reason(error->code);
-    return answered(&fact->probe->version_answer) ? "Absent" : "NotObservable";
+    return ek_facts_is_current__(fact->probe, &fact->probe->version_answer) ? "Absent"
+                                                                            : "NotObservable";
 }
 
 static bool has_ip(const struct ek_obj *pod, const char *wanted)
@@ -183,7 +176,7 @@ static void read_reach(struct facts *f, struct ek_peer_fact *fact)
     char age[EK_TIME_SIZE];
 
     fact->unreachable_reason = fact->unreachable_message = "";
-    fact->reachable = probe && is_current(&probe->reach);
+    fact->reachable = probe && ek_facts_is_current__(probe, &probe->reach);
     if (fact->reachable)
         return;
     if (*fact->address && !fact->trusted)

@@ -50,16 +50,37 @@ static struct ek_minor part_of(const struct reading *reading, enum part part)
     }
 }
 
-/* The first reading that knows part: a current one, else any. A kept reading counts only where it
- * is of the same binary, because after an upgrade it is of another process. */
+bool ek_facts_is_current__(const struct ek_probe *probe, const struct ek_probe_answer *answer)
+{
+    return answer->good_at_ms != EK_TIME_UNSET && !answer->error.code && !probe->reach.error.code;
+}
+
+/* Light rounds do not repeat every request: one that was not repeated fails as long as the process
+ * is away. */
+void ek_facts_set_age__(struct reading *reading, const struct ek_probe *probe,
+                        const struct ek_probe_answer *answer)
+{
+    const struct ek_probe_answer *reach = &probe->reach;
+    bool away =
+        reach->error.code && (!answer->error.code || reach->failing_at_ms < answer->failing_at_ms);
+    int64_t since = away ? reach->failing_at_ms : answer->failing_at_ms;
+
+    reading->current = ek_facts_is_current__(probe, answer);
+    reading->outdated = !reading->current && (answer->outdated || since == EK_TIME_UNSET ||
+                                              reach->tried_at_ms - since > EK_FACTS_KEPT_MS);
+}
+
+/* The first reading that knows part: a current one, else a kept one that is outdated or not. A kept
+ * reading counts only where it is of the same binary, because after an upgrade it is of another
+ * process. */
 static const struct reading *pick(const struct reading *readings, size_t n, enum part part,
-                                  struct ek_minor binary)
+                                  struct ek_minor binary, bool outdated)
 {
     for (size_t i = 0; i < n; i++)
         if (readings[i].current && part_of(&readings[i], part).known)
             return &readings[i];
     for (size_t i = 0; i < n; i++)
-        if (part_of(&readings[i], part).known &&
+        if (part_of(&readings[i], part).known && readings[i].outdated == outdated &&
             (part == BINARY || !binary.known || !readings[i].binary.known ||
              same(binary, readings[i].binary)))
             return &readings[i];
@@ -142,28 +163,32 @@ static const char *settle_flags(struct ek_arena *arena, struct reading *flags,
 
 static void settle_emulation(const struct reading *readings, size_t n, struct ek_versions *versions)
 {
-    const struct reading *told = pick(readings, n, EMULATION, versions->binary);
+    const struct reading *told = pick(readings, n, EMULATION, versions->binary, false);
+    const struct reading *shown =
+        told ? told : pick(readings, n, EMULATION, versions->binary, true);
 
     versions->emulation_source = EK_SOURCE_NONE;
-    versions->emulation = told ? told->emulation : versions->binary;
+    versions->emulation = shown ? shown->emulation : versions->binary;
     if (told)
         versions->emulation_source = told->source;
     else if (versions->binary.known && ek_minor_cmp(versions->binary, FIRST_EMULATION) <= 0)
         versions->emulation_source = versions->source;
     else
-        versions->assumed_emulation = versions->binary.known;
+        versions->assumed_emulation = versions->emulation.known;
 }
 
 static void settle_min_compat(const struct reading *readings, size_t n,
                               struct ek_versions *versions)
 {
-    const struct reading *told = pick(readings, n, MIN_COMPAT, versions->binary);
+    const struct reading *told = pick(readings, n, MIN_COMPAT, versions->binary, false);
+    const struct reading *shown =
+        told ? told : pick(readings, n, MIN_COMPAT, versions->binary, true);
     bool fixed = versions->binary.known && ek_minor_cmp(versions->binary, FIRST_MIN_COMPAT) < 0;
 
     versions->min_compat_source = EK_SOURCE_NONE;
     versions->min_compat =
-        told ? told->min_compat
-             : ek_policy_default_min_compat(versions->binary, versions->emulation);
+        shown ? shown->min_compat
+              : ek_policy_default_min_compat(versions->binary, versions->emulation);
     if (told)
         versions->min_compat_source = told->source;
     else if (versions->emulation.known && !versions->assumed_emulation && fixed)
@@ -194,7 +219,8 @@ static void explain_unknown(const struct reading *readings, size_t n, const char
         if (*readings[i].text) {
             versions->binary_string = readings[i].text;
             versions->source = readings[i].source;
-            versions->unknown_reason = "Unparsable";
+            if (!readings[i].binary.known)
+                versions->unknown_reason = "Unparsable";
             return;
         }
 }
@@ -210,7 +236,7 @@ struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading
     n = n < EK_FACTS_READINGS_MAX ? n : EK_FACTS_READINGS_MAX;
     for (size_t i = 0; i < n; i++)
         readings[i] = told[i];
-    const struct reading *binary = pick(readings, n, BINARY, EK_MINOR_UNKNOWN);
+    const struct reading *binary = pick(readings, n, BINARY, EK_MINOR_UNKNOWN, false);
     if (binary) {
         versions.binary = binary->binary;
         versions.source = binary->source;

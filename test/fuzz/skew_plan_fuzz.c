@@ -37,6 +37,7 @@ static void set_answer(struct ek_probe_answer *answer, bool good)
         answer->good_at_ms = NOW_MS - 1000;
     else
         ek_err_set(&answer->error, EK_E_REFUSED, "connection refused");
+    answer->failing_at_ms = good ? EK_TIME_UNSET : NOW_MS - 1000;
 }
 
 static void add_probe(struct world *w, yyjson_val *value)

@@ -257,8 +257,11 @@ static void set_answer(const struct line *line, struct ek_probe_answer *answer,
     answer->tried_at_ms = line->fx->view.now_ms - 1000;
     answer->good_at_ms =
         told ? line->fx->view.now_ms - seconds(line, "age", "1") * 1000 : EK_TIME_UNSET;
-    if (code && (!*failed || strstr(failed, question)))
-        ek_err_set(&answer->error, code, "%s", ek_strerror(code));
+    if (!code || (*failed && !strstr(failed, question)))
+        return;
+    ek_err_set(&answer->error, code, "%s", ek_strerror(code));
+    answer->failing_at_ms = answer->tried_at_ms - seconds(line, "failing", "0") * 1000;
+    answer->outdated = has(line, "outdated", "true");
 }
 
 static void set_names(struct ek_probe *probe, const char *list)

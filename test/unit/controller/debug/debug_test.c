@@ -419,7 +419,8 @@ static struct ek_probe *make_probe(void)
 {
     struct ek_probe *probe = ek_probe_new();
 
-    probe->reach = (struct ek_probe_answer){now.wall_ms - 1000, now.wall_ms - 1000, {0}};
+    probe->reach = (struct ek_probe_answer){.good_at_ms = now.wall_ms - 1000,
+                                            .tried_at_ms = now.wall_ms - 1000};
     probe->version_answer = probe->reach;
     probe->ready_answer = probe->reach;
     probe->metrics_answer.tried_at_ms = now.wall_ms - 1000;

@@ -285,6 +285,32 @@ START_TEST(failures_keep_the_last_good_answers)
 }
 END_TEST
 
+/* What is not answered anew when the server is back is of the process of before. */
+START_TEST(failures_are_dated)
+{
+    static const struct canned dead[] = {{NULL, 0, NULL, NULL}};
+
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *a = play("kube-apiserver", NULL, true, 1000, healthy);
+    ck_assert_int_eq(a->metrics_answer.failing_at_ms, EK_TIME_UNSET);
+    set("/metrics", 403, "", "");
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *b = play("kube-apiserver", a, true, 2000, table);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *c = play("kube-apiserver", b, false, 3000, table);
+    ck_assert_int_eq(c->metrics_answer.failing_at_ms, 2000);
+    ck_assert_int_eq(c->openapi_answer.failing_at_ms, EK_TIME_UNSET);
+    ck_assert(!c->metrics_answer.outdated);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *d = play("kube-apiserver", c, false, 4000, dead);
+    ck_assert_int_eq(d->reach.failing_at_ms, 4000);
+    ck_assert_int_eq(d->discovery_answer.failing_at_ms, 4000);
+    ck_assert(!d->metrics_answer.outdated);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *e = play("kube-apiserver", d, false, 5000, table);
+    ck_assert(e->metrics_answer.outdated);
+    ck_assert(!e->version_answer.outdated && !e->openapi_answer.outdated);
+    EK_AUTOPTR(ek_probe, ek_probe_unref) *f = play("kube-apiserver", e, false, 6000, healthy);
+    ck_assert(!f->metrics_answer.outdated);
+    ck_assert_int_eq(f->metrics_answer.failing_at_ms, EK_TIME_UNSET);
+}
+END_TEST
+
 /* The first resource of a document that is kept whole; "" without one. */
 static const char *first_of(const struct ek_api_groups *document)
 {
@@ -437,6 +463,7 @@ int main(void)
     tcase_add_loop_test(tc, what_does_not_fit_is_read_again, 0, (int)EK_ARRAY_SIZE(misfits));
     tcase_add_test(tc, one_changed_document_keeps_the_other);
     tcase_add_test(tc, failures_keep_the_last_good_answers);
+    tcase_add_test(tc, failures_are_dated);
     tcase_add_loop_test(tc, keeps_documents_whole, 0, EK_ARRAY_SIZE(whole_rows));
     tcase_add_test(tc, half_a_document_is_no_document);
     tcase_add_test(tc, legacy_servers_are_asked_list_by_list);

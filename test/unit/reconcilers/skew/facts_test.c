@@ -163,13 +163,33 @@ static const struct row peers[] = {
     {"kept metrics of before an upgrade do not count",
      ONE "version=v1.36.2 info=1.35.1 info_ev=1.34 info_mcv=1.33 error=forbidden failed=metrics",
      P "1.36/~1.36/~1.35 Version\n" ASK, "API servers deny /metrics: grant get"},
-    {"kept metrics of the same binary do",
+    {"kept metrics of the same binary do, for a minute",
      ONE "version=v1.36.2 info=1.36.2 info_ev=1.34 info_mcv=1.33 error=forbidden failed=metrics",
      P "1.36/1.34/1.33 Version ev:VersionInfo mcv:VersionInfo\n" ASK,
      "API servers deny /metrics: grant get"},
-    {"unreachable, but in the endpoints: the last answers stand",
-     "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.36.2 ev=1.35 mcv=1.34 error=refused age=90",
+    {"after a minute they are assumed",
+     ONE "version=v1.36.2 info=1.36.2 info_ev=1.34 info_mcv=1.33 error=forbidden failed=metrics "
+         "failing=61",
+     P "1.36/~1.34/~1.33 Version\n" ASK, "API servers deny /metrics: grant get"},
+    {"and at once when the server was away",
+     ONE "version=v1.36.2 info=1.36.2 info_ev=1.34 info_mcv=1.33 error=forbidden failed=metrics "
+         "outdated=true",
+     P "1.36/~1.34/~1.33 Version\n" ASK, "API servers deny /metrics: grant get"},
+    {"unreachable, but in the endpoints: the last answers stand for a minute",
+     "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.36.2 ev=1.35 mcv=1.34 error=refused age=90 "
+     "failing=60",
      "peer 10.0.0.1:6443 live (ConnectionRefused) 1.36/1.35/1.34 Version\n" ASK, ""},
+    {"and then prove nothing",
+     "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.36.2 ev=1.35 mcv=1.34 error=refused age=90 "
+     "failing=61",
+     "peer 10.0.0.1:6443 live (ConnectionRefused) ?/~1.35/~1.34 Version ConnectionRefused\n" ASK,
+     ""},
+    {"nor do those that a light round did not repeat",
+     "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.36.2 info=1.36.2 info_ev=1.35 info_mcv=1.34 "
+     "error=refused failed=reach,version failing=61",
+     "peer 10.0.0.1:6443 live (ConnectionRefused) ?/~1.35/~1.34 VersionInfo "
+     "ConnectionRefused\n" ASK,
+     ""},
     {"never answered", "slice 10.0.0.1\nprobe 10.0.0.1:6443 error=timeout",
      "peer 10.0.0.1:6443 live (Timeout) ?/?/? None Timeout\n" ASK, ""},
     {"not verified", "slice 10.0.0.1\nprobe 10.0.0.1:6443 error=tls",

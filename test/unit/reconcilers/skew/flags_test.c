@@ -111,6 +111,32 @@ static const struct row {
      AT_1_36 POD KCM "|--emulated-version=1.34\n"
                      "probe 10.0.0.1:10257 info=1.36.2 info_ev=1.36 info_mcv=1.35 error=refused",
      "cp-a Unsupported:ControllerRange 1.34 PodFlags", NULL},
+    {"metrics that fail once: what they said holds",
+     AT_1_36 POD "sh|-c|x\nprobe 10.0.0.1:10257 info=1.36.2 info_ev=1.36 info_mcv=1.35 "
+                 "error=refused failing=60",
+     "cp-a Supported:WithinRange 1.36 VersionInfo", NULL},
+    {"metrics that are refused, and no readable flags: it may be another process now",
+     AT_1_36 POD "sh|-c|x\nprobe 10.0.0.1:10257 info=1.36.2 info_ev=1.36 info_mcv=1.35 "
+                 "error=refused failing=61",
+     "cp-a Unknown:EmulationUnknown", "\"assumed\":[\"emulationVersion\","},
+    {"which its predecessor's emulation does not convict either",
+     AT_1_36 POD "sh|-c|x\nprobe 10.0.0.1:10257 info=1.36.2 info_ev=1.34 info_mcv=1.33 "
+                 "error=forbidden failed=metrics failing=61",
+     "cp-a Unknown:EmulationUnknown", "its command is sh"},
+    {"a process that was away is another at once",
+     AT_1_36 POD "sh|-c|x\nprobe 10.0.0.1:10257 info=1.36.2 info_ev=1.36 info_mcv=1.35 "
+                 "error=forbidden failed=metrics outdated=true",
+     "cp-a Unknown:EmulationUnknown", "its command is sh"},
+    {"nor does its predecessor's binary",
+     AT_1_36 POD
+     "sh|-c|x image=x/" KCM "@sha256:00\n"
+     "probe 10.0.0.1:10257 info=1.34.2 info_ev=1.34 info_mcv=1.33 error=refused failing=61",
+     "cp-a Unknown:NotObservable", "\"binaryVersion\":\"1.34.2\""},
+    {"an API server that answers nothing for a minute proves nothing",
+     "slice 10.0.0.1\nprobe 10.0.0.1:6443 version=v1.35.2 ev=1.35 mcv=1.34 error=timeout "
+     "failing=61\n"
+     "node cp-a role=control-plane\n" POD LOCAL,
+     "cp-a Unknown:ApiserverUnknown 1.36 PodFlags", "\"reason\":\"Timeout\""},
     {"a node that cannot be read proves nothing",
      AT_1_36 POD LOCAL "\ndeny nodes forbidden: needs list on nodes", "cp-a Unknown:NodeUnproven",
      NULL},
