@@ -168,18 +168,35 @@ const char *ek_pod_hostname(const struct ek_obj *pod, const struct ek_objs *node
     return own && *own ? own : ek_obj_name(pod);
 }
 
-static bool contains(const char *name, size_t len, const char *part)
+/* The len bytes at name are wanted, or wanted and an architecture: Kubernetes' archives of images
+ * have such names (kubernetes: build/lib/release.sh, create_docker_images_for_server). */
+static bool is_image_of(const char *name, size_t len, const char *wanted)
 {
-    return memmem(name, len, part, strlen(part)) != NULL;
+    static const char *const ends[] = {"", "-amd64", "-arm", "-arm64", "-ppc64le", "-s390x"};
+    size_t stem = strlen(wanted);
+
+    if (len < stem || memcmp(name, wanted, stem) != 0)
+        return false;
+    for (size_t i = 0; i < EK_ARRAY_SIZE(ends); i++)
+        if (len - stem == strlen(ends[i]) && !memcmp(name + stem, ends[i], len - stem))
+            return true;
+    return false;
 }
 
-/* True when the last part of an image's path shows that its tag is a Kubernetes version. */
+/* True when the last part of an image's path, before ":" and a tag, shows that the tag is a
+ * Kubernetes version: it is the component's own name, or that of an image of all components
+ * (hyperkube; hardened-kubernetes of RKE2). Every other image may have its vendor's numbers, and so
+ * may a tag without the "v" of Kubernetes'. */
 static bool has_kubernetes_tag(const char *name, size_t len, const char *component)
 {
-    if (!strcmp(component, CLOUD_CONTROLLER_MANAGER))
-        return len == strlen(component) && !memcmp(name, component, len);
-    return contains(name, len, component) || contains(name, len, "hyperkube") ||
-           contains(name, len, "hardened-kubernetes");
+    char first = name[len + 1];
+
+    if (first >= '0' && first <= '9')
+        return false;
+    if (is_image_of(name, len, component))
+        return true;
+    return strcmp(component, CLOUD_CONTROLLER_MANAGER) != 0 &&
+           (is_image_of(name, len, "hyperkube") || is_image_of(name, len, "hardened-kubernetes"));
 }
 
 /* Where the tag of a reference begins; NULL without one. */

@@ -99,7 +99,7 @@ static const struct {
      {NULL},
      3,
      "kube-apiserver cp-1 v1.27.4+rke2r1/1.27 Supported:WithinRange\n" KCM " " KCM
-     "-cp-1 20240101-build7/ Unknown:Unparsable\n" SCHED " " SCHED "-cp-1 / Unknown:NotObservable\n"
+     "-cp-1 / Unknown:NotObservable\n" SCHED " " SCHED "-cp-1 / Unknown:NotObservable\n"
      "kubelet  v1.27.4+rke2r1/ Supported:WithinRange\n",
      NULL},
     {"eks",

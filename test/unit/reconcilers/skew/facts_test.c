@@ -345,6 +345,26 @@ static const struct row instances[] = {
     {"a vendor's cloud controller has a version of its own",
      "pod cloud-controller-manager n1 image=docker.io/x/x-cloud-controller-manager:v1.20.0",
      "cloud-controller-manager n1 ?/?/? None NotObservable\n", "cannot be observed"},
+    {"nor is a vendor's own name, though it has the component's in it",
+     "pod " SCHED " n1 static=false image=corp.example/base-" SCHED ":v1.4.0\n"
+     "pod " SCHED " n2 static=false image=corp.example/" SCHED "-operator:v1.4.0\n"
+     "pod " SCHED " n3 static=false image=mirantis/ucp-hyperkube:3.4.0\n"
+     "pod " SCHED " n4 static=false image=corp.example/" SCHED ":1.4.0",
+     SCHED " n1 ?/?/? None NotObservable\n" SCHED " n2 ?/?/? None NotObservable\n" SCHED
+           " n3 ?/?/? None NotObservable\n" SCHED " n4 ?/?/? None NotObservable\n",
+     "the version of kube-scheduler on n1, n2, n3 and 1 more " HELP},
+    {"builds that keep Kubernetes' numbers",
+     "pod " SCHED " n1 static=false image=public.ecr.aws/eks-distro/kubernetes/" SCHED
+     ":v1.34.1-eks-1-34-5\n"
+     "pod " SCHED
+     " n2 static=false image=rancher/hardened-kubernetes:v1.34.1-rke2r1-build20251010\n"
+     "pod " SCHED " n3 static=false image=rancher/hyperkube:v1.34.1-rancher1\n"
+     "pod " SCHED " n4 static=false image=" SCHED "-amd64:v1.34.1\n"
+     "pod " SCHED " n5 static=false image=x/hyperkube-arm64:v1.34.1",
+     SCHED " n1 1.34/~1.34/~1.33 PodImage\n" SCHED " n2 1.34/~1.34/~1.33 PodImage\n" SCHED
+           " n3 1.34/~1.34/~1.33 PodImage\n" SCHED " n4 1.34/~1.34/~1.33 PodImage\n" SCHED
+           " n5 1.34/~1.34/~1.33 PodImage\n",
+     ""},
     {"tags with a plus", "pod " SCHED " n1 static=false image=x:5000/a/" SCHED ":v1.34.2_k3s1",
      SCHED " n1 1.34/~1.34/~1.33 PodImage\n", ""},
     {"tag and digest", "pod " SCHED " n1 static=false image=" SCHED ":v1.34.2@sha256:00ff",
