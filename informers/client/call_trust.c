@@ -4,6 +4,13 @@
 
 #include "informers/client/client-internal.h"
 
+bool ek_client_verifies(const struct ek_client *client)
+{
+    const struct ek_client_config *config = client->config;
+
+    return !config->insecure_skip_tls_verify && (config->ca_data || config->ca_file);
+}
+
 /* True when the request goes to the address that the configuration itself names. */
 static bool goes_where_configured(const struct ek_call *call)
 {

@@ -125,6 +125,10 @@ void ek_call_cancel(struct ek_call *call);
  * address is shown to the proxy. To be called before the first request. */
 void ek_client_set_egress(struct ek_client *client, const char *url);
 
+/* Whether the configuration can prove a process that it does not name: it has an authority, and
+ * verification is not switched off. Where not, a request with a bearer contacts nobody. */
+bool ek_client_verifies(const struct ek_client *client);
+
 /* The configured server, "https://host:port"; borrowed. */
 const char *ek_client_server(const struct ek_client *client);
 

@@ -48,6 +48,11 @@ static void serve(void *ctx, const struct testserver_request *request, struct te
         reply_flood(conn);
         return;
     }
+    if (!strncmp(request->target, "/to/", 4)) {
+        snprintf(body, sizeof body, "Location: %s\r\n", request->target + 4);
+        testserver_reply(conn, 307, body, "");
+        return;
+    }
     if (!strcmp(request->target, "/headers")) {
         testserver_reply(conn, 200, "", request->headers);
         return;
@@ -278,6 +283,33 @@ START_TEST(who_sees_what)
     ck_assert_msg(!strstr(out.body, shown[_i].absent), "%s: %s", shown[_i].name, out.body);
     outcome_done(&out);
     clientbench_stop(&scene.bench);
+    scene_done(&scene);
+}
+END_TEST
+
+/* Where the configured server redirects to, nobody is contacted, by TLS and without. */
+START_TEST(nobody_is_followed)
+{
+    const char *scheme = _i ? "http" : "https";
+    struct scene scene;
+    struct outcome out;
+
+    scene_make(&scene, &good_leaf, (struct testserver_options){0});
+    scene.config->token = ek_xstrdup("secret");
+    scene.config->cert_data = ek_xstrdup(scene.client.cert);
+    scene.config->key_data = ek_xstrdup(scene.client.key);
+    clientbench_start(&scene.bench, scene.config);
+    struct testserver *trap = testserver_start(&(struct testserver_options){
+        .handler = serve, .cert = _i ? NULL : scene.leaf.cert, .key = _i ? NULL : scene.leaf.key});
+    EK_AUTOFREE char *path =
+        ek_xasprintf("/to/%s://127.0.0.1:%d/headers", scheme, testserver_port(trap));
+    clientbench_do(&scene.bench, &(struct ek_request){.path = path}, &out);
+    ck_assert_uint_eq(testserver_connections(trap), 0);
+    ck_assert_int_eq(out.err.code, EK_E_HTTP);
+    ck_assert_int_eq(out.status, 307);
+    outcome_done(&out);
+    clientbench_stop(&scene.bench);
+    testserver_stop(trap);
     scene_done(&scene);
 }
 END_TEST
@@ -655,6 +687,7 @@ int main(void)
     tcase_add_loop_test(tcase, who_sees_what, 0, (int)EK_ARRAY_SIZE(shown));
     tcase_add_test(tcase, a_fast_stream_leaves_others_their_turn);
     tcase_add_loop_test(tcase, who_is_trusted, 0, (int)EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tcase, nobody_is_followed, 0, 2);
     tcase_add_test(tcase, the_certificate_is_told_each_time);
     tcase_add_test(tcase, peers_are_not_mixed_up);
     tcase_add_test(tcase, a_proxy_is_not_used_for_peers);

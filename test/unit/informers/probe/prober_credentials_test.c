@@ -44,6 +44,8 @@ static const struct {
      EK_PROBE_OWN, API_NAME, true, false, NULL, EK_E_TLS, false},
     {"insecure-skip-tls-verify: a scheduler", "kube-scheduler", EK_PROBE_METRICS, ITS_IP, true,
      false, NULL, EK_E_TLS, false},
+    {"no authority: a scheduler", "kube-scheduler", EK_PROBE_METRICS, ITS_IP, false, true, NULL,
+     EK_E_TLS, false},
     {"no authority: the system's prove no API server", "kube-apiserver", EK_PROBE_OWN, API_NAME,
      false, true, NULL, EK_E_TLS, false},
 };
@@ -95,6 +97,10 @@ START_TEST(who_is_shown_what)
     ck_assert_msg(atomic_load(&peer.client_certs) == own, "%s: our certificate", name);
     ck_assert_msg(atomic_load(&peer.probe) == (shown && !strcmp(shown, "probe") ? requests : 0),
                   "%s: probe token", name);
+    bool useless =
+        rows[_i].insecure || rows[_i].no_authority || rows[_i].credential == EK_PROBE_OWN;
+    ck_assert_msg(!useless || !testserver_connections(scene.issuer.server),
+                  "%s: a token was requested that nobody may be shown", name);
     const struct ek_probe *probe = proberscene_probe(&scene, peer.address);
     ck_assert_msg((probe ? probe->reach.error.code : 0) == rows[_i].code, "%s: %s", name,
                   probe ? probe->reach.error.message : "");
@@ -133,7 +139,35 @@ START_TEST(an_insecure_kubeconfig_names_one_server)
 }
 END_TEST
 
-/* What a server redirects to is not asked. */
+/* Over plain HTTP, too, without an authority: the answer to a TokenRequest could be read by
+ * everybody, and the token be shown to nobody. */
+START_TEST(a_plain_kubeconfig_gets_no_token)
+{
+    struct scene scene;
+    struct peer peer = {0};
+
+    proberscene_prepare(&scene);
+    proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
+    ek_free(scene.config->ca_data);
+    ek_free(scene.config->server);
+    scene.config->ca_data = NULL;
+    scene.config->server =
+        ek_xasprintf("http://127.0.0.1:%d", testserver_port(scene.issuer.server));
+    proberscene_start_prober(&scene);
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    ck_assert_int_eq(proberscene_probe(&scene, peer.address)->reach.error.code, EK_E_TLS);
+    ck_assert_uint_eq(testserver_connections(scene.issuer.server), 0);
+    ck_assert_uint_eq(testserver_connections(peer.server), 0);
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+}
+END_TEST
+
+/* What a server redirects to is not asked. Requests of a probe go to the address of the process in
+ * any case, so that a redirect that is followed would show as one more request there. */
 START_TEST(nobody_is_followed)
 {
     struct scene scene;
@@ -151,8 +185,9 @@ START_TEST(nobody_is_followed)
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, targets, 2, &options);
     proberscene_run_rounds(&scene, 2);
-    ck_assert_uint_gt(atomic_load(&server.own), 0);
-    ck_assert_uint_gt(atomic_load(&scheduler.probe), 0);
+    ck_assert_uint_eq(atomic_load(&server.own), 6); /* what a full round asks */
+    ck_assert_uint_eq(atomic_load(&scheduler.probe), 1);
+    ck_assert_uint_eq(atomic_load(&server.requests) + atomic_load(&scheduler.requests), 7);
     ck_assert_uint_eq(testserver_connections(trap.server), 0);
     proberscene_stop(&scene);
     testserver_stop(server.server);
@@ -332,6 +367,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, who_is_shown_what, 0, (int)EK_ARRAY_SIZE(rows));
     tcase_add_test(tc, an_insecure_kubeconfig_names_one_server);
+    tcase_add_test(tc, a_plain_kubeconfig_gets_no_token);
     tcase_add_test(tc, nobody_is_followed);
     tcase_add_loop_test(tc, without_a_token_nobody_is_contacted, 0, (int)EK_ARRAY_SIZE(denials));
     tcase_add_test(tc, the_token_is_renewed_in_time);
