@@ -139,11 +139,31 @@ static bool is_list(const struct ek_flag *flag)
     return flag->type == EK_FLAG_STRINGS || flag->type == EK_FLAG_ARRAY;
 }
 
+/* The flag's own text for the len bytes at value, NULL with an error where they are no choice. */
+static const char *choose(const struct ek_flag *flag, const char *value, size_t len,
+                          struct ek_err *err)
+{
+    EK_AUTO(ek_buf) wanted;
+
+    ek_buf_init(&wanted, 1024);
+    ek_buf_puts(&wanted, "use");
+    for (size_t i = 0; i < EK_ARRAY_SIZE(flag->choices) && flag->choices[i]; i++) {
+        if (strlen(flag->choices[i]) == len && !memcmp(value, flag->choices[i], len))
+            return flag->choices[i];
+        ek_buf_printf(&wanted, "%s %s", i ? "," : "", flag->choices[i]);
+    }
+    EK_AUTOFREE char *bad = ek_xstrndup(value, len);
+    bad_value(flag, bad, ek_buf_str(&wanted), err);
+    return NULL;
+}
+
 static int add_strings(const struct ek_flag *flag, const char *value, struct ek_flag_list *list,
                        struct ek_err *err)
 {
     for (;;) {
         size_t len = strcspn(value, flag->type == EK_FLAG_STRINGS ? "," : "");
+        if (flag->choices[0] && !choose(flag, value, len, err))
+            return EK_E_INVAL;
         if (list->n == EK_FLAG_LIST_MAX)
             return ek_err_set(err, EK_E_INVAL, "too many values for --%s", flag->name);
         list->items = ek_xrealloc(list->items, list->n + 1, sizeof(char *));
@@ -157,20 +177,11 @@ static int add_strings(const struct ek_flag *flag, const char *value, struct ek_
 static int set_string(const struct ek_flag *flag, const char *value, const char **slot,
                       struct ek_err *err)
 {
-    EK_AUTO(ek_buf) wanted;
+    const char *text = flag->choices[0] ? choose(flag, value, strlen(value), err) : value;
 
-    ek_buf_init(&wanted, 1024);
-    ek_buf_puts(&wanted, "use");
-    for (size_t i = 0; i < EK_ARRAY_SIZE(flag->choices) && flag->choices[i]; i++) {
-        if (!strcmp(value, flag->choices[i])) {
-            *slot = value;
-            return 0;
-        }
-        ek_buf_printf(&wanted, "%s %s", i ? "," : "", flag->choices[i]);
-    }
-    if (flag->choices[0])
-        return bad_value(flag, value, ek_buf_str(&wanted), err);
-    *slot = value;
+    if (!text)
+        return EK_E_INVAL;
+    *slot = text;
     return 0;
 }
 

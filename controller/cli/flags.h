@@ -44,7 +44,8 @@ struct ek_flag {
     size_t offset;          /* of the value in the options struct */
     const char *initial;    /* default as text; NULL means "", false, 0 or no items */
     const char *help;       /* one sentence; a word in `backquotes` names the value */
-    const char *choices[8]; /* allowed values of a string, ends at the first NULL; none: any */
+    const char *choices[8]; /* allowed values of a string or of each in a list, ends at the first
+                               NULL; none: any */
     int (*check)(const char *value, struct ek_err *err); /* further check, may be NULL */
     bool hidden;                                         /* not in the help */
 };

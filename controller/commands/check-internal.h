@@ -13,8 +13,9 @@ struct ek_check_options {
     struct ek_print_options print;
     bool all_contexts;
     const char *next_version;
-    struct ek_flag_list pages; /* files with the metrics of proxies */
-    char **texts;              /* of these; owned */
+    struct ek_flag_list ignored; /* names of components that are not judged */
+    struct ek_flag_list pages;   /* files with the metrics of proxies */
+    char **texts;                /* of these; owned */
 };
 
 /* The verdict of the last look at a cluster. */

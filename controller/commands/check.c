@@ -69,18 +69,51 @@ static struct ek_obj *make_object(const struct ek_check_options *options,
     return ek_obj_from_mut(root);
 }
 
-/* A ControlPlane with spec.nextVersion set to what --next-version says. */
-static struct ek_obj *with_next_version(const struct ek_obj *control_plane, const char *version)
+/* The member of object that is a list or an object; a new one in place of anything else. */
+static yyjson_mut_val *member(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name,
+                              bool is_list)
+{
+    yyjson_mut_val *value = yyjson_mut_obj_get(object, name);
+
+    if (is_list ? yyjson_mut_is_arr(value) : yyjson_mut_is_obj(value))
+        return value;
+    yyjson_mut_obj_remove_key(object, name);
+    return is_list ? yyjson_mut_obj_add_arr(doc, object, name)
+                   : yyjson_mut_obj_add_obj(doc, object, name);
+}
+
+/* Adds name to list, which is a set. */
+static void add_once(yyjson_mut_doc *doc, yyjson_mut_val *list, const char *name)
+{
+    yyjson_mut_val *item;
+    size_t i, n;
+
+    yyjson_mut_arr_foreach(list, i, n, item)
+    {
+        if (yyjson_mut_equals_str(item, name))
+            return;
+    }
+    yyjson_mut_arr_add_strcpy(doc, list, name);
+}
+
+/* A ControlPlane with spec.nextVersion set to what --next-version says, and the components of
+ * --ignore added to spec.skewPolicy.ignoredComponents. */
+static struct ek_obj *with_flags(const struct ek_obj *control_plane,
+                                 const struct ek_check_options *options)
 {
     yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root =
         control_plane ? yyjson_val_mut_copy(doc, ek_obj_root(control_plane)) : yyjson_mut_obj(doc);
-    yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
+    yyjson_mut_val *spec = member(doc, root, "spec", false);
 
-    if (!spec)
-        spec = yyjson_mut_obj_add_obj(doc, root, "spec");
-    yyjson_mut_obj_remove_key(spec, "nextVersion");
-    yyjson_mut_obj_add_str(doc, spec, "nextVersion", version);
+    if (*options->next_version) {
+        yyjson_mut_obj_remove_key(spec, "nextVersion");
+        yyjson_mut_obj_add_str(doc, spec, "nextVersion", options->next_version);
+    }
+    for (size_t i = 0; i < options->ignored.n; i++)
+        add_once(doc,
+                 member(doc, member(doc, spec, "skewPolicy", false), "ignoredComponents", true),
+                 options->ignored.items[i]);
     struct ek_obj *obj = ek_obj_from_mut(root);
     yyjson_mut_doc_free(doc);
     return obj;
@@ -94,8 +127,8 @@ static struct ek_obj *judge(const struct ek_check_options *options, struct ek_sk
     EK_AUTOPTR(ek_obj, ek_obj_unref) *changed = NULL;
     struct ek_skew_plan plan;
 
-    if (*options->next_version) {
-        changed = with_next_version(view->control_plane, options->next_version);
+    if (*options->next_version || options->ignored.n) {
+        changed = with_flags(view->control_plane, options);
         view->control_plane = changed;
     }
     ek_skew_plan_make(view, arena, &plan);
@@ -234,6 +267,14 @@ static const struct ek_flag flags[] = {
      .help =
          "`version` to judge NextVersionSafe for, such as \"1.37\", instead of spec.nextVersion",
      .check = check_version},
+    {.name = "ignore",
+     .type = EK_FLAG_STRINGS,
+     .offset = offsetof(struct ek_check_options, ignored),
+     .help = "`component` to list but not to judge, in addition to "
+             "spec.skewPolicy.ignoredComponents, such as one that the provider of the control "
+             "plane hides. Can be repeated",
+     .choices = {"kube-apiserver", "kube-controller-manager", "kube-scheduler",
+                 "cloud-controller-manager", "kubelet", "kube-proxy"}},
     {.name = "proxy-metrics",
      .type = EK_FLAG_ARRAY,
      .offset = offsetof(struct ek_check_options, pages),

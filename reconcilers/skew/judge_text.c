@@ -288,6 +288,6 @@ struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component co
             arena, "no live %s was seen: no LeaseCandidate, election Lease or pod names one", name),
         ek_arena_printf(arena,
                         "if the provider hides it, list %s in "
-                        "spec.skewPolicy.ignoredComponents",
-                        name)};
+                        "spec.skewPolicy.ignoredComponents, or run check with --ignore=%s",
+                        name, name)};
 }

@@ -312,6 +312,42 @@ START_TEST(help)
 }
 END_TEST
 
+/* Each item of a list is one of the choices, where there are any. */
+START_TEST(choices_of_lists)
+{
+    static const struct ek_flag these[] = {{.name = "kind",
+                                            .type = EK_FLAG_STRINGS,
+                                            .offset = offsetof(struct options, hosts),
+                                            .help = "Kinds",
+                                            .choices = {"one", "two"}}};
+    static const struct ek_flag_group group = {"Flags", these, EK_ARRAY_SIZE(these)};
+    static const struct ek_flag_group *const all[] = {&group};
+    static const struct ek_command command = {.name = "do", .groups = all, .n_groups = 1};
+    static const struct {
+        const char *value, *error;
+        size_t n;
+    } rows[] = {
+        {"--kind=one", "", 1},
+        {"--kind=two,one", "", 2},
+        {"--kind=one,three", "invalid value \"three\" for --kind: use one, two", 1},
+        {"--kind=on", "invalid value \"on\" for --kind: use one, two", 0},
+        {"--kind=", "invalid value \"\" for --kind: use one, two", 0},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        char *argv[] = {(char *)(uintptr_t)rows[i].value};
+        struct ek_flags_result result = {0};
+        struct options options = {0};
+        struct ek_err err = {0};
+        int rc = ek_flags_parse(&command, 1, argv, &options, &result, &err);
+        ck_assert_msg(!rc == !*rows[i].error && !strcmp(err.message, rows[i].error), "%s: %s",
+                      rows[i].value, err.message);
+        ck_assert_uint_eq(options.hosts.n, rows[i].n);
+        ek_flags_done(&command, &options, &result);
+    }
+}
+END_TEST
+
 START_TEST(man)
 {
     static const struct ek_flag these[] = {
@@ -362,6 +398,7 @@ int main(void)
     tcase_add_test(tc, good);
     tcase_add_test(tc, bad);
     tcase_add_test(tc, command_names);
+    tcase_add_test(tc, choices_of_lists);
     tcase_add_test(tc, distance);
     tcase_add_test(tc, help);
     tcase_add_test(tc, man);

@@ -71,13 +71,56 @@ static const struct recorded documents[] = {
     {"peers/cp-a/apis.json", DOCUMENT("apps")},
 };
 
+/* ---- Shapes of control planes ---- */
+
+#define INDEX(pods)                                                                                \
+    "[" LIST("/api/v1/nodes", "nodes.json") "," LIST(SLICES, "slices.json") "," LIST(              \
+        "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",                              \
+        "leases.json") "," LIST("/api/v1/namespaces/kube-system/pods", pods) "]"
+#define TWO_ENDPOINTS                                                                              \
+    "{\"items\":[{\"metadata\":{\"name\":\"kubernetes\",\"namespace\":\"default\",\"labels\":"     \
+    "{\"kubernetes.io/service-name\":\"kubernetes\"}},\"ports\":[{\"port\":6443}],"                \
+    "\"endpoints\":[{\"addresses\":[\"10.0.0.1\"]},{\"addresses\":[\"10.0.0.2\"]}]}]}"
+#define TWO_SERVERS                                                                                \
+    "{\"apiservers\":[{\"hostname\":\"cp-1\",\"address\":\"10.0.0.1:6443\"},"                      \
+    "{\"hostname\":\"cp-2\",\"address\":\"10.0.0.2:6443\"}],\"components\":[]}"
+#define ANSWERS                                                                                    \
+    "[" LIST("/version", "version.json") ",{\"path\":\"/readyz?verbose=1\",\"status\":200,"        \
+                                         "\"file\":\"readyz.txt\"}]"
+
+/* EKS: two API servers, kubelets, and nothing of the other components. */
+#define EKS_VERSION                                                                                \
+    "{\"major\":\"1\",\"minor\":\"33\",\"gitVersion\":\"v1.33.5-eks-113cf36\","                    \
+    "\"emulationMajor\":\"1\",\"emulationMinor\":\"33\","                                          \
+    "\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"32\"}"
+static const struct recorded managed[] = {
+    {"index.json", INDEX("pods.json")},
+    {"peers.json", TWO_SERVERS},
+    {"leases.json", "{\"items\":[]}"},
+    {"pods.json", "{\"items\":[]}"},
+    {"slices.json", TWO_ENDPOINTS},
+    {"nodes.json", "{\"items\":[{\"metadata\":{\"name\":\"w0\"},\"status\":{\"nodeInfo\":"
+                   "{\"kubeletVersion\":\"v1.33.5-eks-113cf36\"}}}]}"},
+    {"peers/cp-1/index.json", ANSWERS},
+    {"peers/cp-1/version.json", EKS_VERSION},
+    {"peers/cp-1/readyz.txt", "ok"},
+    {"peers/cp-2/index.json", ANSWERS},
+    {"peers/cp-2/version.json", EKS_VERSION},
+    {"peers/cp-2/readyz.txt", "ok"},
+};
+
 static char folder[TESTDIR_SIZE];
+
+static void put(const struct recorded *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        testdir_put(folder, files[i].name, files[i].text, 0600);
+}
 
 static void set_up(void)
 {
     testdir_make(folder);
-    for (size_t i = 0; i < EK_ARRAY_SIZE(healthy); i++)
-        testdir_put(folder, healthy[i].name, healthy[i].text, 0600);
+    put(healthy, EK_ARRAY_SIZE(healthy));
 }
 
 static void tear_down(void)
@@ -171,6 +214,79 @@ START_TEST(answers)
 }
 END_TEST
 
+/* A provider hides components, and only the user can know that. */
+static const struct {
+    const char *name;
+    const char *args[COMMAND_ARGS_MAX];
+    int code;
+    const char *out, *err;
+} hidden[] = {
+    {"not seen", {"--from=@"}, 3, "Unknown: 2/2 API servers", ""},
+    {"one of two", {"--from=@", "--ignore=kube-scheduler"}, 3, ", 1 unknown\n", ""},
+    {"both",
+     {"--from=@", "--ignore", "kube-controller-manager", "--ignore=kube-scheduler"},
+     0,
+     "Supported: 2/2 API servers",
+     ""},
+    {"both in one list",
+     {"--from=@", "--ignore=kube-controller-manager,kube-scheduler"},
+     0,
+     "Supported: 2/2 API servers",
+     ""},
+    {"shown, not judged", {"--from=@", "--ignore=kubelet"}, 3, "NotJudged   Ignored", ""},
+    {"in the object, once",
+     {"--from=@", "--ignore=kubelet,kubelet,kube-scheduler", "-oyaml"},
+     3,
+     "  skewPolicy:\n    ignoredComponents:\n    - kubelet\n    - kube-scheduler\n",
+     ""},
+    {"with a next version",
+     {"--from=@", "--ignore=kube-controller-manager,kube-scheduler", "--next-version=1.35"},
+     0,
+     "upgraded to 1.35: ",
+     ""},
+    {"every component",
+     {"--from=@", "--ignore=kube-apiserver,kube-controller-manager,kube-scheduler,"
+                  "cloud-controller-manager,kubelet,kube-proxy"},
+     0,
+     "Supported: 2/2",
+     ""},
+    {"none of ours",
+     {"--from=@", "--ignore=kubelet,etcd"},
+     1,
+     "",
+     "invalid value \"etcd\" for --ignore: use kube-apiserver, kube-controller-manager, "
+     "kube-scheduler, cloud-controller-manager, kubelet, kube-proxy"},
+};
+
+START_TEST(hidden_components)
+{
+    put(managed, EK_ARRAY_SIZE(managed));
+    int code = command_run(folder, "check", hidden[_i].args);
+    command_expect(folder, hidden[_i].name, "out", hidden[_i].out);
+    command_expect(folder, hidden[_i].name, "err", hidden[_i].err);
+    ck_assert_msg(code == hidden[_i].code, "%s: exit code %d", hidden[_i].name, code);
+}
+END_TEST
+
+/* The list of the cluster's ControlPlane stays. */
+START_TEST(ignores_in_addition)
+{
+    static const char *const args[] = {"--from=@", "--ignore=kube-scheduler", NULL};
+
+    put(managed, EK_ARRAY_SIZE(managed));
+    testdir_put(
+        folder, "index.json",
+        "[" LIST("/apis/evenkeel.dev/v1alpha1/controlplanes", "controlplanes.json") "," LIST(
+            SLICES, "slices.json") "," LIST("/api/v1/nodes", "nodes.json") "]",
+        0600);
+    testdir_put(folder, "controlplanes.json",
+                "{\"items\":[{\"metadata\":{\"name\":\"cluster\"},\"spec\":{\"skewPolicy\":"
+                "{\"ignoredComponents\":[\"kube-controller-manager\"]}}}]}",
+                0600);
+    ck_assert_int_eq(command_run(folder, "check", args), 0);
+}
+END_TEST
+
 /* What a proxy at this place could serve: the report has it as the status of a ControlPlane has. */
 START_TEST(says_whether_discovery_can_be_merged)
 {
@@ -180,8 +296,7 @@ START_TEST(says_whether_discovery_can_be_merged)
         "DiscoveryMerged          True      Complete",
     };
 
-    for (size_t i = 0; _i && i < EK_ARRAY_SIZE(documents); i++)
-        testdir_put(folder, documents[i].name, documents[i].text, 0600);
+    put(documents, _i ? EK_ARRAY_SIZE(documents) : 0);
     ck_assert_int_eq(command_run(folder, "check", args), 0);
     command_expect(folder, "merged", "out", table[_i]);
 }
@@ -198,6 +313,8 @@ int main(void)
     TCase *tc = tcase_create("check");
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, answers, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, hidden_components, 0, EK_ARRAY_SIZE(hidden));
+    tcase_add_test(tc, ignores_in_addition);
     tcase_add_loop_test(tc, says_whether_discovery_can_be_merged, 0, 2);
     tcase_add_test(tc, a_full_disk_is_a_failure);
     return ek_test_run("check", tc);

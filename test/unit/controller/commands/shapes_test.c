@@ -112,6 +112,16 @@ static const struct {
      "kubelet  v1.33.5-eks-113cf36/ Supported:WithinRange\n"
      "kube-proxy  v1.33.3-minimal-eksbuild.4/ Supported:WithinRange\n",
      NULL},
+    {"eks",
+     {"--ignore=" KCM, "--ignore=" SCHED},
+     0,
+     "kube-apiserver 192.168.140.9:443 v1.33.5-eks-113cf36/1.33 Supported:WithinRange\n"
+     "kube-apiserver 192.168.61.22:443 v1.33.5-eks-113cf36/1.33 Supported:WithinRange\n" KCM
+     " ip-172-16-42-7.us-west-2.compute.internal / NotJudged:Ignored\n" SCHED
+     " ip-172-16-98-150.us-west-2.compute.internal / NotJudged:Ignored\n"
+     "kubelet  v1.33.5-eks-113cf36/ Supported:WithinRange\n"
+     "kube-proxy  v1.33.3-minimal-eksbuild.4/ Supported:WithinRange\n",
+     NULL},
     {"worker-at-server",
      {NULL},
      0,
