@@ -312,7 +312,13 @@ const struct ek_command ek_check_command = {
         "cannot be read is a row with the reason. The exit code is the worst of all: 2 before 1, 1 "
         "before 3, 3 before 0.\n\nExit "
         "codes: 0 supported, 2 "
-        "violations, 3 no violation but some component could not be judged, 1 the check failed.",
+        "violations, 3 no violation but some component could not be judged, 1 the check failed. "
+        "The "
+        "exit code is about the version skew alone: an API server that is not reachable or not "
+        "ready, and whose versions are known, does not change the exit code. The report then "
+        "begins "
+        "with \"Not ready\" and the reason of the condition Ready, which the formats json and yaml "
+        "have.",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
     .max_args = 0,

@@ -7,6 +7,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/output.h"
 #include "controller/page/page.h"
+#include "controller/skew/report.h"
 
 /* The classes of clusters, the worst first. */
 static const struct class
@@ -72,33 +73,45 @@ static const char *or_dash(const char *s)
     return *s ? s : "-";
 }
 
-/* "1 with violations, 1 not read, 2 supported"; what no cluster is, is left out. */
+static bool is_unready(yyjson_val *row)
+{
+    EK_AUTO(ek_skew_headline)
+    headline = ek_skew_headline(ek_json_get(row, "controlPlane", "status", NULL));
+    return *headline.why;
+}
+
+/* "1 with violations, 1 not read, 2 supported (1 not ready)"; what no cluster is, is left out. */
 static char *summary_of(yyjson_val *root)
 {
     EK_AUTO(ek_buf) out;
-    size_t counts[EK_ARRAY_SIZE(classes)] = {0};
+    size_t counts[EK_ARRAY_SIZE(classes)] = {0}, unready[EK_ARRAY_SIZE(classes)] = {0};
     yyjson_val *row;
     size_t i, n;
 
-    ek_buf_init(&out, 256);
+    ek_buf_init(&out, 512);
     yyjson_arr_foreach(yyjson_obj_get(root, "clusters"), i, n, row)
     {
-        counts[class_of((int)yyjson_get_int(yyjson_obj_get(row, "exitCode")))]++;
+        size_t class = class_of((int)yyjson_get_int(yyjson_obj_get(row, "exitCode")));
+        counts[class]++;
+        unready[class] += is_unready(row);
     }
-    for (size_t c = 0; c < EK_ARRAY_SIZE(classes); c++)
+    for (size_t c = 0; c < EK_ARRAY_SIZE(classes); c++) {
         if (counts[c])
             ek_buf_printf(&out, "%s%zu %s", out.len ? ", " : "", counts[c], classes[c].text);
+        if (unready[c])
+            ek_buf_printf(&out, " (%zu not ready)", unready[c]);
+    }
     return ek_xstrdup(out.len ? ek_buf_str(&out) : "none");
 }
 
-/* Why a row is as it is: the error, or the first of what could not be seen. */
-static const char *reason_of(yyjson_val *row, yyjson_val *status, int code)
+/* Why a row is as it is: the error, what Ready says, or the first of what could not be seen. */
+static const char *reason_of(yyjson_val *row, yyjson_val *status, int code, const char *why)
 {
     const char *problem = yyjson_get_str(yyjson_arr_get_first(yyjson_obj_get(status, "problems")));
 
     if (*ek_json_text(row, "error"))
         return ek_json_text(row, "error");
-    return code == EK_EXIT_UNKNOWN && problem ? problem : "";
+    return *why ? why : code == EK_EXIT_UNKNOWN && problem ? problem : "";
 }
 
 static const char *number(yyjson_val *summary, const char *name, char buf[32])
@@ -121,20 +134,20 @@ static void fill_clusters(struct ek_text_table *table, yyjson_val *root)
         const struct class *class = &classes[class_of(code)];
         yyjson_val *status = ek_json_get(row, "controlPlane", "status", NULL);
         yyjson_val *summary = yyjson_obj_get(status, "summary");
-        const char *verdict = ek_json_text(summary, "verdict");
+        EK_AUTO(ek_skew_headline) headline = ek_skew_headline(status);
         snprintf(code_text, sizeof code_text, "%d", code);
         const char *cells[] = {
             ek_json_text(row, "cluster"),
-            *verdict ? verdict : class->verdict,
+            summary ? headline.words : class->verdict,
             or_dash(ek_json_text(summary, "peers")),
             or_dash(ek_json_text(summary, "versions")),
             number(summary, "violations", violations),
             number(summary, "unknown", unknown),
             code_text,
-            or_dash(reason_of(row, status, code)),
+            or_dash(reason_of(row, status, code, headline.why)),
         };
         ek_text_table_row(table, cells);
-        ek_text_table_style(table, 1, class->style);
+        ek_text_table_style(table, 1, summary ? headline.style : class->style);
     }
 }
 
@@ -154,6 +167,21 @@ static void fill_violations(struct ek_text_table *table, yyjson_val *root)
             ek_text_table_style(table, 1, EK_CELL_BAD);
         }
     }
+}
+
+/* The verdict on all clusters, the worst of them. */
+static struct class class_of_all(yyjson_val *root)
+{
+    struct class worst = classes[class_of((int)yyjson_get_int(yyjson_obj_get(root, "exitCode")))];
+    yyjson_val *row;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(root, "clusters"), i, n, row)
+    {
+        if (worst.code == EK_EXIT_OK && is_unready(row))
+            worst = (struct class){EK_EXIT_OK, EK_CELL_BAD, "Not ready", ""};
+    }
+    return worst;
 }
 
 #define CLUSTER_COLUMNS                                                                            \
@@ -182,17 +210,16 @@ int ek_fleet_html(void *ctx, yyjson_val *root, bool color, struct ek_buf *out)
 {
     EK_TEXT_TABLE(clusters, CLUSTER_COLUMNS);
     EK_TEXT_TABLE(violations, VIOLATION_COLUMNS);
-    const struct class *class =
-        &classes[class_of((int)yyjson_get_int(yyjson_obj_get(root, "exitCode")))];
+    const struct class class = class_of_all(root);
     const int64_t *at_ms = ctx;
     EK_AUTOFREE char *summary = summary_of(root);
-    EK_AUTOFREE char *title = ek_xasprintf("%s: version skew of clusters", class->verdict);
+    EK_AUTOFREE char *title = ek_xasprintf("%s: version skew of clusters", class.verdict);
 
     (void)color;
     fill_clusters(clusters, root);
     fill_violations(violations, root);
     ek_page_begin(out, title);
-    ek_page_banner(out, class->style, class->verdict, "Version skew of clusters", summary);
+    ek_page_banner(out, class.style, class.verdict, "Version skew of clusters", summary);
     ek_page_text_table(out, "Clusters", clusters);
     if (ek_text_table_size(violations))
         ek_page_text_table(out, "Violations", violations);

@@ -384,15 +384,59 @@ static void write_clients(yyjson_val *clients, const struct form *form, struct e
     write_table(out, "Clients of proxies", table, form);
 }
 
-/* "Supported: 3 of 3 API servers ..." without the verdict. */
-static char *summary_of(yyjson_val *summary)
+static yyjson_val *condition_of(yyjson_val *status, const char *type)
 {
-    int n_violations = (int)yyjson_get_int(yyjson_obj_get(summary, "violations"));
+    yyjson_val *condition;
+    size_t i, n;
 
-    return ek_xasprintf("%s API servers reachable, versions %s, %d violation%s, %d unknown",
+    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, n, condition)
+    {
+        if (!strcmp(str(condition, "type"), type))
+            return condition;
+    }
+    return NULL;
+}
+
+static const char *verdict_of(yyjson_val *status)
+{
+    const char *verdict = str(yyjson_obj_get(status, "summary"), "verdict");
+
+    return *verdict ? verdict : "Unknown";
+}
+
+struct ek_skew_headline ek_skew_headline(yyjson_val *status)
+{
+    yyjson_val *ready = condition_of(status, "Ready");
+    yyjson_val *skew = condition_of(status, "SkewSupported");
+    const char *is = str(ready, "status"), *reason = str(ready, "reason");
+    const char *verdict = verdict_of(status);
+    bool is_false = !strcmp(is, "False");
+
+    if (!ready || !strcmp(is, "True") ||
+        (!strcmp(is, str(skew, "status")) && !strcmp(reason, str(skew, "reason"))))
+        return (struct ek_skew_headline){ek_xstrdup(verdict), verdict_style(verdict), ""};
+    return (struct ek_skew_headline){
+        ek_xasprintf("%s (%s)", is_false ? "Not ready" : "Readiness unknown", reason),
+        is_false ? EK_CELL_BAD : EK_CELL_WARN, str(ready, "message")};
+}
+
+void ek_skew_headline_done(struct ek_skew_headline *headline)
+{
+    ek_free(headline->words);
+}
+
+/* "3/3 API servers reachable, ..."; with the verdict on the skew where the headline is another. */
+static char *summary_of(yyjson_val *status, const struct ek_skew_headline *headline)
+{
+    yyjson_val *summary = yyjson_obj_get(status, "summary");
+    int n_violations = (int)yyjson_get_int(yyjson_obj_get(summary, "violations"));
+    bool told = !strcmp(headline->words, verdict_of(status));
+
+    return ek_xasprintf("%s API servers reachable, versions %s, %d violation%s, %d unknown%s%s",
                         or_dash(str(summary, "peers")), or_dash(str(summary, "versions")),
                         n_violations, n_violations == 1 ? "" : "s",
-                        (int)yyjson_get_int(yyjson_obj_get(summary, "unknown")));
+                        (int)yyjson_get_int(yyjson_obj_get(summary, "unknown")),
+                        told ? "" : "; skew ", told ? "" : verdict_of(status));
 }
 
 /* The tables in front of what could not be seen. True when a version in them is assumed. */
@@ -414,10 +458,10 @@ static void write_people(yyjson_val *root, bool color, struct ek_buf *out)
 {
     const struct form form = {.color = color};
     yyjson_val *status = yyjson_obj_get(root, "status");
-    yyjson_val *summary = yyjson_obj_get(status, "summary");
-    EK_AUTOFREE char *text = summary_of(summary);
+    EK_AUTO(ek_skew_headline) headline = ek_skew_headline(status);
+    EK_AUTOFREE char *text = summary_of(status, &headline);
 
-    ek_buf_printf(out, "%s: %s\n", or_dash(str(summary, "verdict")), text);
+    ek_buf_printf(out, "%s: %s\n", headline.words, text);
     write_violations(status, out);
     bool assumed = write_tables(root, &form, out);
     write_problems(status, out);
@@ -528,13 +572,13 @@ static void put_problems(yyjson_val *status, struct ek_buf *out)
 }
 
 /* Verdict, heading and parts of a status. */
-static bool put_parts(yyjson_val *root, const char *verdict, struct ek_buf *out)
+static bool put_parts(yyjson_val *root, const struct ek_skew_headline *headline, struct ek_buf *out)
 {
     const struct form form = {.page = true};
     yyjson_val *status = yyjson_obj_get(root, "status");
-    EK_AUTOFREE char *text = summary_of(yyjson_obj_get(status, "summary"));
+    EK_AUTOFREE char *text = summary_of(status, headline);
 
-    ek_page_banner(out, verdict_style(verdict), verdict, HEADING, text);
+    ek_page_banner(out, headline->style, headline->words, HEADING, text);
     put_violations(status, out);
     put_matrix(status, out);
     bool assumed = write_tables(root, &form, out);
@@ -546,16 +590,17 @@ static bool put_parts(yyjson_val *root, const char *verdict, struct ek_buf *out)
 int ek_skew_report_page(yyjson_val *root, int64_t at_ms,
                         void (*more)(void *ctx, struct ek_buf *out), void *ctx, struct ek_buf *out)
 {
-    yyjson_val *summary = ek_json_get(root, "status", "summary", NULL);
-    const char *verdict = *str(summary, "verdict") ? str(summary, "verdict") : "Unknown";
-    EK_AUTOFREE char *title = ek_xasprintf("%s: version skew", verdict);
+    yyjson_val *status = ek_json_get(root, "status", NULL);
+    EK_AUTO(ek_skew_headline) headline = ek_skew_headline(status);
+    EK_AUTOFREE char *title = ek_xasprintf("%s: version skew", headline.words);
     bool assumed = false;
 
     ek_page_begin(out, title);
-    if (summary)
-        assumed = put_parts(root, verdict, out);
+    if (yyjson_obj_get(status, "summary"))
+        assumed = put_parts(root, &headline, out);
     else
-        ek_page_banner(out, EK_CELL_WARN, verdict, HEADING, "The ControlPlane has no status yet.");
+        ek_page_banner(out, EK_CELL_WARN, headline.words, HEADING,
+                       "The ControlPlane has no status yet.");
     if (more)
         more(ctx, out);
     ek_page_end(out, assumed ? "* " ASSUMED : "", at_ms);

@@ -11,6 +11,23 @@
 
 #include "api/base/buf.h"
 #include "api/obj.h"
+#include "controller/cli/output.h"
+
+/*
+ * What a report says first of a status: the verdict on the skew, "Supported"; or, where Ready is
+ * not True for a reason that is not the skew's, Ready: "Not ready (PeerUnreachable)".
+ */
+struct ek_skew_headline {
+    char *words; /* owned */
+    enum ek_cell_style style;
+    const char
+        *why; /* the message of Ready, borrowed from the status; "" where words are a verdict */
+};
+
+/* Makes the headline of a status (NULL: "Unknown"); free it by ek_skew_headline_done. */
+struct ek_skew_headline ek_skew_headline(yyjson_val *status);
+void ek_skew_headline_done(struct ek_skew_headline *headline);
+EK_CLEANUP(ek_skew_headline, ek_skew_headline_done)
 
 /* Appends the status of root (a ControlPlane) as tables to out, with colours when color is true;
  * ctx is not used. Returns 0 or the buffer's error. An ek_print_table_fn. */

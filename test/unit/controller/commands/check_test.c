@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/base/buf.h"
+#include "informers/client/file.h"
 #include "test/support/command.h"
 #include "test/support/suite.h"
 #include "test/support/testdir.h"
@@ -106,6 +107,51 @@ static const struct recorded managed[] = {
     {"peers/cp-1/readyz.txt", "ok"},
     {"peers/cp-2/index.json", ANSWERS},
     {"peers/cp-2/version.json", EKS_VERSION},
+    {"peers/cp-2/readyz.txt", "ok"},
+};
+
+/* kubeadm: two API servers and the static pods of their hosts. */
+#define POD(component, node, ip)                                                                   \
+    "{\"metadata\":{\"name\":\"" component "-" node "\",\"namespace\":\"kube-system\","            \
+    "\"labels\":{\"component\":\"" component "\",\"tier\":\"control-plane\"},"                     \
+    "\"annotations\":{\"kubernetes.io/config.source\":\"file\","                                   \
+    "\"kubernetes.io/config.mirror\":\"h\"}},"                                                     \
+    "\"spec\":{\"nodeName\":\"" node                                                               \
+    "\",\"hostNetwork\":true,\"containers\":[{\"name\":\"" component                               \
+    "\",\"image\":\"registry.k8s.io/" component ":v1.36.2\",\"command\":[\"" component             \
+    "\",\"--bind-address=127.0.0.1\"]}]},"                                                         \
+    "\"status\":{\"phase\":\"Running\",\"podIP\":\"" ip "\",\"hostIP\":\"" ip                      \
+    "\",\"containerStatuses\":[{\"name\":\"" component "\",\"ready\":true,"                        \
+    "\"image\":\"registry.k8s.io/" component ":v1.36.2\",\"state\":{\"running\":{}}}]}}"
+#define MASTER(name)                                                                               \
+    "{\"metadata\":{\"name\":\"" name "\",\"labels\":{\"node-role.kubernetes.io/control-plane\":"  \
+    "\"\"}},\"status\":{\"nodeInfo\":{\"kubeletVersion\":\"v1.35.0\"}}}"
+#define OLD_KUBELET                                                                                \
+    "{\"items\":[" MASTER("cp-1") "," MASTER(                                                      \
+        "cp-2") ",{\"metadata\":{\"name\":\"w-1\"},\"status\":{\"nodeInfo\":{\"kubeletVersion\":"  \
+                "\"v1.31.0\"}}}]}"
+#define NEW_VERSION                                                                                \
+    "{\"major\":\"1\",\"minor\":\"36\",\"gitVersion\":\"v1.36.2\",\"emulationMajor\":\"1\","       \
+    "\"emulationMinor\":\"36\",\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"35\"}"
+static const struct recorded self_made[] = {
+    {"index.json", INDEX("pods.json")},
+    {"peers.json", TWO_SERVERS},
+    {"leases.json", "{\"items\":[]}"},
+    {"pods.json",
+     "{\"items\":[" POD("kube-apiserver", "cp-1", "10.0.0.1") "," POD(
+         "kube-apiserver", "cp-2", "10.0.0.2") "," POD("kube-controller-manager", "cp-1",
+                                                       "10.0.0.1") "," POD("kube-scheduler", "cp-1",
+                                                                           "10.0.0.1") "]}"},
+    {"slices.json", TWO_ENDPOINTS},
+    {"nodes.json", "{\"items\":[" MASTER("cp-1") "," MASTER("cp-2") "]}"},
+    {"peers/cp-1/index.json", ANSWERS},
+    {"peers/cp-1/version.json", NEW_VERSION},
+    {"peers/cp-1/readyz.txt", "ok"},
+    {"peers/cp-2/index.json", "[]"}, /* does not answer */
+};
+static const struct recorded answering[] = {
+    {"peers/cp-2/index.json", ANSWERS},
+    {"peers/cp-2/version.json", NEW_VERSION},
     {"peers/cp-2/readyz.txt", "ok"},
 };
 
@@ -287,6 +333,59 @@ START_TEST(ignores_in_addition)
 }
 END_TEST
 
+/* A report does not begin with the word Supported while Ready is False; the exit code is about the
+ * skew alone. */
+static const struct {
+    const char *name;
+    const char *nodes; /* in place of nodes.json, NULL to keep it */
+    bool answers;      /* so does cp-2 */
+    const char *form;
+    int code;
+    const char *out;
+} headlines[] = {
+    {"one of two is down", NULL, false, "-otable", 0,
+     "=Not ready (PeerUnreachable): 1/2 API servers reachable, versions 1.36, 0 violations, 0 "
+     "unknown; skew Supported\n"},
+    {"and a violation", OLD_KUBELET, false, "-otable", 2,
+     "=Not ready (PeerUnreachable): 1/2 API servers reachable, versions 1.36, 1 violation, 0 "
+     "unknown; skew Unsupported\n"},
+    {"a violation alone", OLD_KUBELET, true, "-otable", 2,
+     "=Unsupported: 2/2 API servers reachable, versions 1.36, 1 violation, 0 unknown\n"},
+    {"both answer", NULL, true, "-otable", 0,
+     "=Supported: 2/2 API servers reachable, versions 1.36, 0 violations, 0 unknown\n"},
+    {"the title of a page", NULL, false, "-ohtml", 0,
+     "<title>Not ready (PeerUnreachable): version skew</title>"},
+    {"the banner of a page", NULL, false, "-ohtml", 0, "0 unknown; skew Supported"},
+};
+
+/* Leaves only the first line of what was written to stdout. */
+static void keep_first_line(void)
+{
+    EK_AUTOFREE char *path = ek_xasprintf("%s/out", folder);
+    EK_AUTOFREE char *text = NULL;
+    size_t len;
+
+    ck_assert_int_eq(ek_file_read(path, 1 << 20, &text, &len, NULL), 0);
+    text[strcspn(text, "\n") + 1] = '\0';
+    testdir_put(folder, "out", text, 0600);
+}
+
+START_TEST(begins_with_ready)
+{
+    const char *const args[] = {"--from=@", headlines[_i].form, NULL};
+
+    put(self_made, EK_ARRAY_SIZE(self_made));
+    if (headlines[_i].nodes)
+        testdir_put(folder, "nodes.json", headlines[_i].nodes, 0600);
+    put(answering, headlines[_i].answers ? EK_ARRAY_SIZE(answering) : 0);
+    int code = command_run(folder, "check", args);
+    if (*headlines[_i].out == '=')
+        keep_first_line();
+    command_expect(folder, headlines[_i].name, "out", headlines[_i].out);
+    ck_assert_msg(code == headlines[_i].code, "%s: exit code %d", headlines[_i].name, code);
+}
+END_TEST
+
 /* What a proxy at this place could serve: the report has it as the status of a ControlPlane has. */
 START_TEST(says_whether_discovery_can_be_merged)
 {
@@ -315,6 +414,7 @@ int main(void)
     tcase_add_loop_test(tc, answers, 0, EK_ARRAY_SIZE(rows));
     tcase_add_loop_test(tc, hidden_components, 0, EK_ARRAY_SIZE(hidden));
     tcase_add_test(tc, ignores_in_addition);
+    tcase_add_loop_test(tc, begins_with_ready, 0, EK_ARRAY_SIZE(headlines));
     tcase_add_loop_test(tc, says_whether_discovery_can_be_merged, 0, 2);
     tcase_add_test(tc, a_full_disk_is_a_failure);
     return ek_test_run("check", tc);

@@ -111,6 +111,35 @@ START_TEST(the_tables)
 }
 END_TEST
 
+/* What is not ready is not called supported, though its skew is. */
+START_TEST(not_ready)
+{
+    static const char wanted[] =
+        "Clusters: 1 supported (1 not ready)\n"
+        "\n"
+        "CLUSTER   VERDICT                       PEERS   VERSIONS   VIOLATIONS   UNKNOWN   EXIT "
+        "CODE   REASON\n"
+        "east      Not ready (PeerUnreachable)   2/2     1.36       0            0         0     "
+        "      cp-2 is down\n";
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *down = read_object("{\"status\":{" STATUS(
+        "Supported", 0, 0) ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":"
+                           "\"PeerUnreachable\",\"message\":\"cp-2 is down\"}]}}");
+    const struct ek_fleet_cluster clusters[] = {{"east", 0, down, ""}};
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *fleet = ek_fleet_object(clusters, 1);
+    EK_AUTO(ek_buf) out;
+    EK_AUTO(ek_buf) page;
+    int64_t at_ms = 1000;
+
+    ek_buf_init(&out, 1 << 20);
+    ek_buf_init(&page, 1 << 20);
+    ck_assert_int_eq(ek_fleet_report(NULL, ek_obj_root(fleet), false, &out), 0);
+    ck_assert_str_eq(ek_buf_str(&out), wanted);
+    ck_assert_int_eq(ek_fleet_html(&at_ms, ek_obj_root(fleet), false, &page), 0);
+    ck_assert_ptr_nonnull(
+        strstr(ek_buf_str(&page), "<title>Not ready: version skew of clusters</title>"));
+}
+END_TEST
+
 START_TEST(the_page)
 {
     static const char *const wanted[] = {
@@ -139,6 +168,7 @@ int main(void)
     tcase_add_loop_test(tc, exit_codes, 0, EK_ARRAY_SIZE(exits));
     tcase_add_test(tc, the_object);
     tcase_add_test(tc, the_tables);
+    tcase_add_test(tc, not_ready);
     tcase_add_test(tc, the_page);
     return ek_test_run("fleet_report", tc);
 }
