@@ -9,7 +9,7 @@
 #include "reconcilers/plan/start.h"
 #include "reconcilers/skew/facts.h"
 
-/* Columns that a condition's message gets, and rows that a list of differences gets. */
+/* Columns of a line of a condition's message, and rows that a list of differences gets. */
 #define MESSAGE_WIDTH 100
 #define ROWS_MAX      12
 
@@ -206,23 +206,40 @@ static void write_nodes(yyjson_val *status, const struct form *form, struct ek_b
     write_table(out, "Nodes", table, form);
 }
 
-/* As much of a message as a line of a ticket takes; -o yaml and -o html have it whole. */
-static const char *cut(const char *message, char *buf, size_t size)
+/* The length of the first line of text: the words that fit into MESSAGE_WIDTH columns, at least
+ * one. */
+static size_t line_of(const char *text)
 {
-    size_t len = strnlen(message, size - 1);
+    size_t len = strcspn(text, " ");
 
-    memcpy(buf, message, len);
-    buf[len] = '\0';
-    while (ek_text_width(buf) > MESSAGE_WIDTH) {
-        /* Back over a whole UTF-8 character. */
-        do
-            len--;
-        while (len > 0 && ((unsigned char)buf[len] & 0xc0) == 0x80);
-        snprintf(buf + len, size - len, "...");
-        if (len == 0)
+    while (text[len]) {
+        size_t more = len + strspn(text + len, " ");
+        more += strcspn(text + more, " ");
+        EK_AUTOFREE char *line = ek_xstrndup(text, more);
+        if (ek_text_width(line) > MESSAGE_WIDTH)
             break;
+        len = more;
     }
-    return buf;
+    return len;
+}
+
+/* Adds a condition; the lines of its message after the first one are rows of their own. Nothing is
+ * cut, because the remedy is at the end. */
+static void add_condition(struct ek_text_table *table, yyjson_val *condition, bool wrap)
+{
+    const char *message = str(condition, "message");
+    size_t len = wrap ? line_of(message) : strlen(message);
+    EK_AUTOFREE char *first = ek_xstrndup(message, len);
+    const char *cells[] = {str(condition, "type"), str(condition, "status"),
+                           str(condition, "reason"), first};
+
+    ek_text_table_row(table, cells);
+    ek_text_table_style(table, 1, status_style(str(condition, "status")));
+    for (message += len; *(message += strspn(message, " ")); message += len) {
+        len = line_of(message);
+        EK_AUTOFREE char *line = ek_xstrndup(message, len);
+        ek_text_table_row(table, (const char *const[]){"", "", "", line});
+    }
 }
 
 static void write_conditions(yyjson_val *status, const struct form *form, struct ek_buf *out)
@@ -233,13 +250,7 @@ static void write_conditions(yyjson_val *status, const struct form *form, struct
 
     yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, n, condition)
     {
-        char message[MESSAGE_WIDTH * 4 + 1];
-        const char *whole = str(condition, "message");
-        const char *cells[] = {str(condition, "type"), str(condition, "status"),
-                               str(condition, "reason"),
-                               form->page ? whole : cut(whole, message, sizeof message)};
-        ek_text_table_row(table, cells);
-        ek_text_table_style(table, 1, status_style(str(condition, "status")));
+        add_condition(table, condition, !form->page);
     }
     write_table(out, "Conditions", table, form);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/base/buf.h"
+#include "api/obj.h"
 #include "informers/client/file.h"
 #include "test/support/command.h"
 #include "test/support/suite.h"
@@ -386,6 +387,71 @@ START_TEST(begins_with_ready)
 }
 END_TEST
 
+/* Nothing of a message is cut: each that the object has is in the tables, where a line may end
+ * between two words. */
+static const struct {
+    const char *name;
+    const struct recorded *files;
+    size_t n;
+    const char *nodes;
+} whole[] = {
+    {"a server that is down", self_made, EK_ARRAY_SIZE(self_made), OLD_KUBELET},
+    {"what a provider hides", managed, EK_ARRAY_SIZE(managed), NULL},
+};
+
+/* What the command wrote to stdout, with one blank for each run of blanks and ends of lines. */
+static char *words_of_output(void)
+{
+    EK_AUTOFREE char *path = ek_xasprintf("%s/out", folder);
+    char *text = NULL;
+    size_t len, n = 0;
+
+    ck_assert_int_eq(ek_file_read(path, 1 << 20, &text, &len, NULL), 0);
+    for (size_t i = 0; i < len; i++) {
+        bool blank = text[i] == ' ' || text[i] == '\n';
+        if (!blank || (n && text[n - 1] != ' '))
+            text[n++] = blank ? ' ' : text[i];
+    }
+    text[n] = '\0';
+    return text;
+}
+
+/* Looks for each text of the list; how many there were. */
+static size_t expect_each(const char *row, const char *table, yyjson_val *list, const char *key)
+{
+    yyjson_val *one;
+    size_t i, n;
+
+    yyjson_arr_foreach(list, i, n, one)
+    {
+        const char *text = key ? ek_json_text(one, key) : yyjson_get_str(one);
+        ck_assert_msg(strstr(table, text) != NULL, "%s: no \"%s\" in %s", row, text, table);
+    }
+    return n;
+}
+
+START_TEST(cuts_no_message)
+{
+    static const char *const tables[] = {"--from=@", NULL};
+    static const char *const json[] = {"--from=@", "-ojson", NULL};
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *object = NULL;
+
+    put(whole[_i].files, whole[_i].n);
+    if (whole[_i].nodes)
+        testdir_put(folder, "nodes.json", whole[_i].nodes, 0600);
+    command_run(folder, "check", json);
+    EK_AUTOFREE char *text = words_of_output();
+    ck_assert_int_eq(ek_obj_parse(text, strlen(text), &object, NULL), 0);
+    yyjson_val *status = yyjson_obj_get(ek_obj_root(object), "status");
+    command_run(folder, "check", tables);
+    EK_AUTOFREE char *table = words_of_output();
+    size_t n = expect_each(whole[_i].name, table, yyjson_obj_get(status, "conditions"), "message");
+    expect_each(whole[_i].name, table, yyjson_obj_get(status, "violations"), "remedy");
+    expect_each(whole[_i].name, table, yyjson_obj_get(status, "problems"), NULL);
+    ck_assert_uint_ge(n, 6);
+}
+END_TEST
+
 /* What a proxy at this place could serve: the report has it as the status of a ControlPlane has. */
 START_TEST(says_whether_discovery_can_be_merged)
 {
@@ -415,6 +481,7 @@ int main(void)
     tcase_add_loop_test(tc, hidden_components, 0, EK_ARRAY_SIZE(hidden));
     tcase_add_test(tc, ignores_in_addition);
     tcase_add_loop_test(tc, begins_with_ready, 0, EK_ARRAY_SIZE(headlines));
+    tcase_add_loop_test(tc, cuts_no_message, 0, EK_ARRAY_SIZE(whole));
     tcase_add_loop_test(tc, says_whether_discovery_can_be_merged, 0, 2);
     tcase_add_test(tc, a_full_disk_is_a_failure);
     return ek_test_run("check", tc);
