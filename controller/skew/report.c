@@ -110,7 +110,7 @@ static const char *peer_state(yyjson_val *peer)
 
 static bool write_peers(yyjson_val *status, const struct form *form, struct ek_buf *out)
 {
-    EK_TEXT_TABLE(table, "name", "address", "state", "binary", "emulates", "min-compat", "source",
+    EK_TEXT_TABLE(table, "name", "address", "state", "binary", "emulation", "min-compat", "source",
                   "verdict", "reason");
     yyjson_val *peer;
     size_t i, n;
@@ -140,7 +140,7 @@ static bool write_peers(yyjson_val *status, const struct form *form, struct ek_b
 
 static bool write_components(yyjson_val *status, const struct form *form, struct ek_buf *out)
 {
-    EK_TEXT_TABLE(table, "component", "name", "role", "binary", "emulates", "source", "verdict",
+    EK_TEXT_TABLE(table, "component", "name", "role", "binary", "emulation", "source", "verdict",
                   "reason");
     yyjson_val *component;
     size_t i, n;

@@ -157,24 +157,24 @@ static struct ek_judged judge_component(struct judge *j, enum ek_component compo
     const struct ek_skew_policy *policy = &j->spec->policy;
     enum ek_verdict verdict = ek_policy_check(component, bv, ev, &j->out->bounds, policy, &rule);
     struct ek_range range = ek_policy_range(component, bv, &j->out->bounds, policy);
+    const struct ek_judge_subject subject = {label, component, bv, own};
     if (verdict == EK_VERDICT_UNSUPPORTED && component == EK_CLOUD_CONTROLLER_MANAGER &&
         versions->source == EK_SOURCE_POD_IMAGE)
         return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "VendorVersion",
                       ek_judge_text_vendor(j->arena, label, own));
     if (verdict == EK_VERDICT_UNSUPPORTED) {
-        struct ek_said said =
-            rule == EK_RULE_CONTROLLER_BINARY
-                ? ek_judge_text_binary(j->arena, label, bv, &j->out->bounds)
-                : ek_judge_text_range(j->arena, label, own.known ? own : bv, !own.known, &range);
+        struct ek_said said = rule == EK_RULE_CONTROLLER_BINARY
+                                  ? ek_judge_text_binary(j->arena, label, bv, &j->out->bounds)
+                                  : ek_judge_text_range(j->arena, &subject, &range, j->out);
         add_violation(j, component, rule, instance, said);
         return judged(verdict, rule, ek_rule_name(rule), said);
     }
     if (verdict == EK_VERDICT_UNKNOWN)
         return undecided(j, label, versions, own, false);
     if (ek_policy_check(component, bv, ev, &j->raised, policy, &later) == EK_VERDICT_UNSUPPORTED) {
-        range = ek_policy_range(component, bv, &j->raised, policy);
+        struct ek_range raised = ek_policy_range(component, bv, &j->raised, policy);
         return judged(EK_VERDICT_AT_LIMIT, EK_RULE_NONE, "NextUpgradeBreaks",
-                      ek_judge_text_limit(j->arena, label, own, &range));
+                      ek_judge_text_limit(j->arena, &subject, &range, &raised));
     }
     return judged(EK_VERDICT_SUPPORTED, EK_RULE_NONE, "WithinRange", (struct ek_said){"", ""});
 }

@@ -39,40 +39,70 @@ const char *ek_judge_text_incomplete(struct ek_arena *arena, const struct ek_ske
                            ek_skew_names_text(arena, unknown, n_unknown, n_unknown, NAMES_SHOWN));
 }
 
+/* The server that sets a bound, which is known. */
+static const struct ek_server *server_of(const struct ek_judgement *j,
+                                         const struct ek_skew_bound *bound)
+{
+    size_t i = 0;
+
+    while (i + 1 < j->n_servers && j->servers[i].name != bound->by)
+        i++;
+    return &j->servers[i];
+}
+
+/* "is at 1.36"; "emulates 1.35" of a binary that is newer. */
+static const char *at_text(struct ek_arena *arena, const struct ek_server *s)
+{
+    bool emulates = s->bv.known && s->ev.known && ek_minor_cmp(s->ev, s->bv) < 0;
+    return ek_arena_printf(arena, "%s %s", emulates ? "emulates" : "is at",
+                           ek_skew_minor_text(arena, s->ev));
+}
+
+/* How a server at version from gets to version to: by its flag as far as its binary goes, else by
+ * another binary. what precedes its name, when follows the version. */
+static const char *raise_text(struct ek_arena *arena, const char *what, const struct ek_server *s,
+                              struct ek_minor from, struct ek_minor to, const char *when)
+{
+    const char *how = ek_policy_can_emulate(s->bv, to) ? "raise --emulated-version of" : "upgrade";
+    bool far = ek_policy_skips_minor(from, to);
+    return ek_arena_printf(arena, "%s %s%s to %s%s%s", how, what, s->name,
+                           ek_skew_minor_text(arena, to), when, far ? ", one minor at a time" : "");
+}
+
+static const char *raise_server(struct ek_arena *arena, const struct ek_server *s,
+                                struct ek_minor to)
+{
+    return raise_text(arena, "", s, s->ev, to, "");
+}
+
 static struct ek_said said_spread(struct ek_arena *arena, const struct ek_server *s,
                                   const struct ek_bounds *b, int skew)
 {
-    struct ek_minor least = ek_minor_offset(b->max_ev.at, -skew);
-    const char *to = ek_skew_minor_text(arena, least);
-    bool binary_suffices = s->bv.known && ek_minor_cmp(s->bv, least) >= 0;
-    const char *message =
-        ek_arena_printf(arena, "API server %s emulates %s, more than %d minor%s behind %s (%s)",
-                        s->name, ek_skew_minor_text(arena, s->ev), skew, skew == 1 ? "" : "s",
-                        b->max_ev.by, ek_skew_minor_text(arena, b->max_ev.at));
-    return (struct ek_said){
-        message,
-        binary_suffices
-            ? ek_arena_printf(arena,
-                              "raise --emulated-version of %s to %s, one minor at "
-                              "a time",
-                              s->name, to)
-            : ek_arena_printf(arena, "upgrade %s to %s, one minor at a time", s->name, to)};
+    return (struct ek_said){ek_arena_printf(arena,
+                                            "API server %s %s, more than %d minor%s behind %s (%s)",
+                                            s->name, at_text(arena, s), skew, skew == 1 ? "" : "s",
+                                            b->max_ev.by, ek_skew_minor_text(arena, b->max_ev.at)),
+                            raise_server(arena, s, ek_minor_offset(b->max_ev.at, -skew))};
 }
 
 static struct ek_said said_compatibility(struct ek_arena *arena, const struct ek_server *s,
-                                         const struct ek_bounds *b)
+                                         const struct ek_judgement *j)
 {
+    const struct ek_skew_bound *oldest = &j->bounds.min_ev;
+    const struct ek_server *other = server_of(j, oldest);
     const char *mcv = ek_skew_minor_text(arena, s->mcv);
-    const char *ev = ek_skew_minor_text(arena, b->min_ev.at);
+    const char *ev = ek_skew_minor_text(arena, oldest->at);
+    const char *start =
+        ek_policy_can_be_compatible(s->bv, oldest->at)
+            ? ek_arena_printf(arena, ", or start %s with --min-compatibility-version=%s", s->name,
+                              ev)
+            : "";
     return (struct ek_said){
         ek_arena_printf(arena,
-                        "API server %s is compatible with %s and later only, but %s emulates %s: "
-                        "it may not understand what %s stores",
-                        s->name, mcv, b->min_ev.by, ev, s->name),
-        ek_arena_printf(arena,
-                        "raise %s to %s, or start %s with --min-compatibility-version=%s if its "
-                        "binary allows it",
-                        b->min_ev.by, mcv, s->name, ev)};
+                        "API server %s is compatible with %s and later only, but %s %s: it may not "
+                        "understand what %s stores",
+                        s->name, mcv, oldest->by, at_text(arena, other), s->name),
+        ek_arena_printf(arena, "%s%s", raise_server(arena, other, s->mcv), start)};
 }
 
 static struct ek_said said_binaries(struct ek_arena *arena, const struct ek_server *s,
@@ -95,7 +125,7 @@ struct ek_said ek_judge_text_server(struct ek_arena *arena, const struct ek_serv
     if (rule == EK_RULE_APISERVER_EMULATION_SPREAD)
         return said_spread(arena, server, &judgement->bounds, policy->max_apiserver_skew);
     if (rule == EK_RULE_APISERVER_COMPATIBILITY)
-        return said_compatibility(arena, server, &judgement->bounds);
+        return said_compatibility(arena, server, judgement);
     return said_binaries(arena, server, &judgement->bounds);
 }
 
@@ -103,66 +133,97 @@ struct ek_said ek_judge_text_server_limit(struct ek_arena *arena, const struct e
                                           const struct ek_judgement *judgement)
 {
     const struct ek_skew_bound *newest = &judgement->bounds.max_ev;
-    const char *at = ek_skew_minor_text(arena, newest->at);
     return (struct ek_said){ek_arena_printf(arena,
-                                            "API server %s emulates %s while %s is at %s: no API "
-                                            "server can be upgraded further before it",
-                                            server->name, ek_skew_minor_text(arena, server->ev),
-                                            newest->by, at),
-                            ek_arena_printf(arena, "bring %s to %s", server->name, at)};
+                                            "API server %s %s while %s is at %s: no API server can "
+                                            "be upgraded further before it",
+                                            server->name, at_text(arena, server), newest->by,
+                                            ek_skew_minor_text(arena, newest->at)),
+                            raise_server(arena, server, newest->at)};
 }
 
-/* Up into the range; its upper end may be unknown. */
-static const char *upgrade_text(struct ek_arena *arena, const struct ek_range *range)
+static bool is_older(struct ek_minor a, struct ek_minor b)
 {
+    return a.known && b.known && ek_minor_cmp(a, b) < 0;
+}
+
+/* Up into the range, as far as the flag of its binary goes or with another binary; the upper end
+ * of the range may be unknown. */
+static const char *upgrade_text(struct ek_arena *arena, const struct ek_judge_subject *who,
+                                const struct ek_range *range)
+{
+    bool by_flag = who->own.known && ek_policy_can_emulate(who->bv, range->min.at);
+    const char *how = by_flag ? "raise its --emulated-version" : "upgrade it";
     const char *min = ek_skew_minor_text(arena, range->min.at);
-    if (!range->max.at.known)
-        return ek_arena_printf(arena, "upgrade it to %s or later", min);
-    if (ek_minor_cmp(range->min.at, range->max.at) == 0)
-        return ek_arena_printf(arena, "upgrade it to %s", min);
-    return ek_arena_printf(arena, "upgrade it to %s or later, at most %s", min,
-                           ek_skew_minor_text(arena, range->max.at));
+    struct ek_minor max = range->max.at;
+    if (by_flag && (!max.known || is_older(who->bv, max)))
+        max = who->bv;
+    if (!max.known)
+        return ek_arena_printf(arena, "%s to %s or later", how, min);
+    if (ek_minor_cmp(range->min.at, max) == 0)
+        return ek_arena_printf(arena, "%s to %s", how, min);
+    return ek_arena_printf(arena, "%s to %s or later, at most %s", how, min,
+                           ek_skew_minor_text(arena, max));
 }
 
-struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, struct ek_minor own,
-                                   bool at_most, const struct ek_range *range)
+/* Down into the range: by a flag where the binary may stay (EK_RULE_CONTROLLER_BINARY). */
+static const char *return_text(struct ek_arena *arena, const struct ek_judge_subject *who,
+                               struct ek_minor max, const struct ek_bounds *bounds)
 {
+    bool emulates =
+        who->component == EK_KUBE_CONTROLLER_MANAGER || who->component == EK_KUBE_SCHEDULER;
+    bool by_flag =
+        emulates && ek_policy_can_emulate(who->bv, max) && !is_older(bounds->min_bv.at, who->bv);
+    return ek_arena_printf(arena, by_flag ? "start it with --emulated-version=%s" : "return to %s",
+                           ek_skew_minor_text(arena, max));
+}
+
+struct ek_said ek_judge_text_range(struct ek_arena *arena, const struct ek_judge_subject *who,
+                                   const struct ek_range *range, const struct ek_judgement *j)
+{
+    struct ek_minor own = who->own.known ? who->own : who->bv;
     const char *v = ek_skew_minor_text(arena, own);
     const char *min = ek_skew_minor_text(arena, range->min.at);
     const char *max = ek_skew_minor_text(arena, range->max.at);
-    const char *note = at_most ? " at most" : "";
-    bool below = range->min.at.known && ek_minor_cmp(own, range->min.at) < 0;
-    if (range->min.at.known && range->max.at.known &&
-        ek_minor_cmp(range->min.at, range->max.at) > 0)
+    const char *note = who->own.known ? "" : " at most";
+    if (is_older(range->max.at, range->min.at))
         return (struct ek_said){
             ek_arena_printf(arena,
                             "%s is at %s%s, but no version suits all API servers: %s needs "
                             "%s or later, %s %s or earlier",
-                            label, v, note, range->min.by, min, range->max.by, max),
+                            who->label, v, note, range->min.by, min, range->max.by, max),
             ek_arena_printf(arena, "bring API servers %s and %s closer together first",
                             range->min.by, range->max.by)};
-    if (below)
+    if (is_older(own, range->min.at))
         return (struct ek_said){
             ek_arena_printf(arena, "%s is at %s%s, older than the %s that API server %s requires",
-                            label, v, note, min, range->min.by),
-            upgrade_text(arena, range)};
+                            who->label, v, note, min, range->min.by),
+            upgrade_text(arena, who, range)};
     return (struct ek_said){
-        ek_arena_printf(arena, "%s is at %s%s, newer than the %s that API server %s allows", label,
-                        v, note, max, range->max.by),
-        ek_arena_printf(arena, "upgrade API server %s to %s first, or return to %s", range->max.by,
-                        v, max)};
+        ek_arena_printf(arena, "%s is at %s%s, newer than the %s that API server %s allows",
+                        who->label, v, note, max, range->max.by),
+        ek_arena_printf(arena, "%s, or %s",
+                        raise_text(arena, "API server ", server_of(j, &range->max), range->max.at,
+                                   own, " first"),
+                        return_text(arena, who, range->max.at, &j->bounds))};
 }
 
-struct ek_said ek_judge_text_limit(struct ek_arena *arena, const char *label, struct ek_minor own,
-                                   const struct ek_range *range)
+struct ek_said ek_judge_text_limit(struct ek_arena *arena, const struct ek_judge_subject *who,
+                                   const struct ek_range *now, const struct ek_range *later)
 {
-    const char *min = ek_skew_minor_text(arena, range->min.at);
+    const char *min = ek_skew_minor_text(arena, later->min.at);
+    bool by_flag = ek_policy_can_emulate(who->bv, later->min.at) && is_older(who->own, who->bv);
+    const char *how = ek_arena_printf(arena, "%s to %s",
+                                      by_flag ? "raise its --emulated-version" : "upgrade it", min);
     return (struct ek_said){
         ek_arena_printf(arena,
                         "%s is at %s: supported now, but not after the API servers are upgraded by "
                         "one minor (they will require %s)",
-                        label, ek_skew_minor_text(arena, own), min),
-        ek_arena_printf(arena, "upgrade it to %s before the API servers", min)};
+                        who->label, ek_skew_minor_text(arena, who->own), min),
+        is_older(now->max.at, later->min.at)
+            ? ek_arena_printf(arena,
+                              "%s once every API server is at %s, before one is upgraded further",
+                              how, min)
+            : ek_arena_printf(arena, "%s before the API servers are upgraded", how)};
 }
 
 struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, struct ek_minor bv,
@@ -255,11 +316,10 @@ struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_
 {
     return (struct ek_said){
         ek_arena_printf(
-            arena,
-            "kube-proxy %s runs with kubelet %s on %s: more than three minors "
-            "apart",
+            arena, "kube-proxy %s runs with kubelet %s on %s: more than %s minors apart",
             ek_skew_minor_text(arena, pair->kube_proxy), ek_skew_minor_text(arena, pair->kubelet),
-            ek_skew_names_text(arena, pair->names, pair->n_names, pair->count, NAMES_SHOWN)),
+            ek_skew_names_text(arena, pair->names, pair->n_names, pair->count, NAMES_SHOWN),
+            ek_policy_proxy_skew(pair->kube_proxy) == 2 ? "two" : "three"),
         "upgrade the older of the two"};
 }
 

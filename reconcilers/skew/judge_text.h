@@ -30,14 +30,21 @@ struct ek_said ek_judge_text_server(struct ek_arena *arena, const struct ek_serv
 struct ek_said ek_judge_text_server_limit(struct ek_arena *arena, const struct ek_server *server,
                                           const struct ek_judgement *judgement);
 
-/* own is outside of range (at_most: own is the binary's version, and what it emulates, not known,
- * is that or older). */
-struct ek_said ek_judge_text_range(struct ek_arena *arena, const char *label, struct ek_minor own,
-                                   bool at_most, const struct ek_range *range);
+/* An instance that is no API server, or a group of nodes. */
+struct ek_judge_subject {
+    const char *label; /* ek_judge_text_instance or _group */
+    enum ek_component component;
+    struct ek_minor bv, own; /* own: the version that it is judged by; unknown: bv or older */
+};
 
-/* own is inside now, but outside of range after the next upgrade. */
-struct ek_said ek_judge_text_limit(struct ek_arena *arena, const char *label, struct ek_minor own,
-                                   const struct ek_range *range);
+/* The subject is outside of range. */
+struct ek_said ek_judge_text_range(struct ek_arena *arena, const struct ek_judge_subject *subject,
+                                   const struct ek_range *range,
+                                   const struct ek_judgement *judgement);
+
+/* The subject is within now, but outside of later, the range after the next upgrade. */
+struct ek_said ek_judge_text_limit(struct ek_arena *arena, const struct ek_judge_subject *subject,
+                                   const struct ek_range *now, const struct ek_range *later);
 
 /* A controller's binary is newer than a server's. */
 struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, struct ek_minor bv,

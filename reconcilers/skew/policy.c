@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/skew/policy.h"
 
-/* Emulation and minimum compatibility versions exist since this release
- * (apiserver/pkg/util/compatibility/version.go: minimumKubeEmulationVersion). */
-#define EMULATION_FLOOR EK_MINOR(1, 31)
 /* Kubelets and kube-proxies below this may be two minors behind instead of three. */
 #define NARROW_BELOW EK_MINOR(1, 25)
 
@@ -71,14 +68,37 @@ static struct ek_minor later(struct ek_minor a, struct ek_minor b)
     return ek_minor_cmp(a, b) >= 0 ? a : b;
 }
 
+struct ek_minor ek_policy_floor(struct ek_minor bv)
+{
+    if (ek_minor_cmp(bv, EK_FIRST_EMULATION) <= 0)
+        return bv;
+    return later(ek_minor_offset(bv, -3), EK_FIRST_EMULATION);
+}
+
+static bool reaches(struct ek_minor bv, struct ek_minor first, struct ek_minor v)
+{
+    return bv.known && v.known && ek_minor_cmp(bv, first) >= 0 && ek_minor_cmp(v, bv) <= 0 &&
+           ek_minor_cmp(v, ek_policy_floor(bv)) >= 0;
+}
+
+bool ek_policy_can_emulate(struct ek_minor bv, struct ek_minor v)
+{
+    return reaches(bv, EK_FIRST_EMULATION, v);
+}
+
+bool ek_policy_can_be_compatible(struct ek_minor bv, struct ek_minor v)
+{
+    return reaches(bv, EK_FIRST_MIN_COMPAT, v);
+}
+
 struct ek_minor ek_policy_default_min_compat(struct ek_minor bv, struct ek_minor ev)
 {
     if (!ev.known)
         return EK_MINOR_UNKNOWN;
     struct ek_minor mcv = ek_minor_offset(ev, -1);
-    struct ek_minor floor = later(ek_minor_offset(bv, -3), EMULATION_FLOOR);
+    struct ek_minor floor = later(ek_minor_offset(bv, -3), EK_FIRST_EMULATION);
     /* No binary up to 1.31 can emulate, and none of them knows the floor: plain EV-1. */
-    bool no_floor = bv.known && ek_minor_cmp(bv, EMULATION_FLOOR) <= 0;
+    bool no_floor = bv.known && ek_minor_cmp(bv, EK_FIRST_EMULATION) <= 0;
     if (no_floor || ek_minor_cmp(ev, floor) < 0)
         return mcv;
     return later(mcv, floor);
@@ -215,9 +235,14 @@ enum ek_verdict ek_policy_check_server(const struct ek_server *server,
     return far_below(server->ev, &bounds->max_ev, 0) ? EK_VERDICT_AT_LIMIT : EK_VERDICT_SUPPORTED;
 }
 
+int ek_policy_proxy_skew(struct ek_minor proxy)
+{
+    return ek_minor_cmp(proxy, NARROW_BELOW) < 0 ? 2 : 3;
+}
+
 bool ek_policy_proxy_fits_kubelet(struct ek_minor proxy, struct ek_minor kubelet)
 {
-    int n = ek_minor_cmp(proxy, NARROW_BELOW) < 0 ? 2 : 3;
+    int n = ek_policy_proxy_skew(proxy);
     return ek_minor_cmp(proxy, ek_minor_offset(kubelet, -n)) >= 0 &&
            ek_minor_cmp(proxy, ek_minor_offset(kubelet, n)) <= 0;
 }

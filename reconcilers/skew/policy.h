@@ -88,6 +88,21 @@ struct ek_minor ek_policy_usable(struct ek_minor v);
 /* The extremes of n servers. */
 struct ek_bounds ek_policy_bounds(const struct ek_server *servers, size_t n);
 
+/* The first releases with --emulated-version, which 1.31 takes with 1.31 alone, and with
+ * --min-compatibility-version (kubernetes/kubernetes pull request 133980). */
+#define EK_FIRST_EMULATION  EK_MINOR(1, 31)
+#define EK_FIRST_MIN_COMPAT EK_MINOR(1, 35)
+
+/* The oldest version that a binary (known) emulates or is compatible with: three minors below, not
+ * below 1.31; its own where it cannot emulate (apiserver/pkg/util/compatibility/version.go:
+ * kubeEffectiveVersionFloors). */
+struct ek_minor ek_policy_floor(struct ek_minor bv);
+
+/* True when a binary can be started with --emulated-version=v, or with
+ * --min-compatibility-version=v at an emulation version that is not below v. */
+bool ek_policy_can_emulate(struct ek_minor bv, struct ek_minor v);
+bool ek_policy_can_be_compatible(struct ek_minor bv, struct ek_minor v);
+
 /* MCV of a server that does not report it: EV-1, not below the floor max(BV-3, 1.31) of binaries
  * after 1.31, never above EV (component-base/compatibility/version.go: SetEmulationVersion;
  * apiserver/pkg/util/compatibility/version.go: kubeEffectiveVersionFloors). */
@@ -136,8 +151,11 @@ enum ek_verdict ek_policy_check_server(const struct ek_server *server,
                                        const struct ek_skew_policy *policy, enum ek_rule *rules,
                                        size_t *ret_n);
 
-/* True when kube-proxy and kubelet of one node are within three minors of each other (two where
- * kube-proxy is below 1.25); both known. Version skew policy, "kube-proxy". */
+/* How many minors a kube-proxy (known) may be from the kubelet of its node: three, two where
+ * kube-proxy is below 1.25. Version skew policy, "kube-proxy". */
+int ek_policy_proxy_skew(struct ek_minor proxy);
+
+/* True when kube-proxy and kubelet of one node, both known, are as near as that. */
 bool ek_policy_proxy_fits_kubelet(struct ek_minor proxy, struct ek_minor kubelet);
 
 /* True when going from one EV to another in one step leaves out a minor. */

@@ -7,11 +7,6 @@
 
 #define TEXT_MAX 128
 
-/* --emulated-version exists since 1.31, which takes 1.31 alone; --min-compatibility-version since
- * 1.35 (kubernetes/kubernetes pull request 133980). */
-#define FIRST_EMULATION  EK_MINOR(1, 31)
-#define FIRST_MIN_COMPAT EK_MINOR(1, 35)
-
 struct ek_minor ek_facts_minor__(const char *text)
 {
     struct ek_minor minor = ek_minor_parse(text);
@@ -121,17 +116,6 @@ const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *re
     return "";
 }
 
-/* The oldest version that a binary emulates: three minors below, not below 1.31
- * (apiserver/pkg/util/compatibility/version.go). */
-static struct ek_minor emulation_floor(struct ek_minor binary)
-{
-    struct ek_minor floor = ek_minor_offset(binary, -3);
-
-    if (ek_minor_cmp(binary, FIRST_EMULATION) <= 0)
-        return binary;
-    return ek_minor_cmp(floor, FIRST_EMULATION) < 0 ? FIRST_EMULATION : floor;
-}
-
 /* True when v is unknown or within low..high. */
 static bool within(struct ek_minor v, struct ek_minor low, struct ek_minor high)
 {
@@ -147,7 +131,7 @@ static const char *settle_flags(struct ek_arena *arena, struct reading *flags,
 
     if (!flags->flags || !binary.known)
         return "";
-    struct ek_minor floor = emulation_floor(binary);
+    struct ek_minor floor = ek_policy_floor(binary);
     struct ek_minor emulation = flags->emulation.known ? flags->emulation : binary;
     if (within(emulation, floor, binary) && within(flags->min_compat, floor, emulation)) {
         flags->emulation = emulation;
@@ -171,7 +155,7 @@ static void settle_emulation(const struct reading *readings, size_t n, struct ek
     versions->emulation = shown ? shown->emulation : versions->binary;
     if (told)
         versions->emulation_source = told->source;
-    else if (versions->binary.known && ek_minor_cmp(versions->binary, FIRST_EMULATION) <= 0)
+    else if (versions->binary.known && ek_minor_cmp(versions->binary, EK_FIRST_EMULATION) <= 0)
         versions->emulation_source = versions->source;
     else
         versions->assumed_emulation = versions->emulation.known;
@@ -183,7 +167,7 @@ static void settle_min_compat(const struct reading *readings, size_t n,
     const struct reading *told = pick(readings, n, MIN_COMPAT, versions->binary, false);
     const struct reading *shown =
         told ? told : pick(readings, n, MIN_COMPAT, versions->binary, true);
-    bool fixed = versions->binary.known && ek_minor_cmp(versions->binary, FIRST_MIN_COMPAT) < 0;
+    bool fixed = versions->binary.known && ek_minor_cmp(versions->binary, EK_FIRST_MIN_COMPAT) < 0;
 
     versions->min_compat_source = EK_SOURCE_NONE;
     versions->min_compat =

@@ -340,6 +340,29 @@ START_TEST(pair_row)
 }
 END_TEST
 
+/* Which versions a binary takes in its flags. */
+static const struct {
+    const char *bv, *v;
+    bool emulates, is_compatible;
+} taken[] = {
+    {"1.36", "1.36", true, true},   {"1.36", "1.33", true, true},   {"1.36", "1.32", false, false},
+    {"1.36", "1.37", false, false}, {"1.35", "1.32", true, true},   {"1.34", "1.33", true, false},
+    {"1.34", "1.31", true, false},  {"1.33", "1.31", true, false},  {"1.33", "1.30", false, false},
+    {"1.32", "1.31", true, false},  {"1.31", "1.31", true, false},  {"1.31", "1.30", false, false},
+    {"1.30", "1.30", false, false}, {"1.26", "1.24", false, false}, {"?", "1.36", false, false},
+    {"1.36", "?", false, false},
+};
+
+START_TEST(taken_row)
+{
+    struct ek_minor bv = m(taken[_i].bv), v = m(taken[_i].v);
+
+    ck_assert_msg(ek_policy_can_emulate(bv, v) == taken[_i].emulates &&
+                      ek_policy_can_be_compatible(bv, v) == taken[_i].is_compatible,
+                  "%s at %s", taken[_i].bv, taken[_i].v);
+}
+END_TEST
+
 START_TEST(skipping)
 {
     ck_assert(ek_policy_skips_minor(m("1.34"), m("1.36")));
@@ -381,6 +404,7 @@ int main(void)
     tcase_add_loop_test(tc, min_compat_row, 0, (int)EK_ARRAY_SIZE(min_compats));
     tcase_add_loop_test(tc, raise_row, 0, (int)EK_ARRAY_SIZE(raises));
     tcase_add_loop_test(tc, pair_row, 0, (int)EK_ARRAY_SIZE(pairs));
+    tcase_add_loop_test(tc, taken_row, 0, (int)EK_ARRAY_SIZE(taken));
     tcase_add_test(tc, skipping);
     tcase_add_test(tc, unstamped_builds_are_unknown);
     tcase_add_test(tc, names);
