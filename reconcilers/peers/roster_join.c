@@ -208,6 +208,39 @@ static void count_rest(const struct roster *r, struct rest *rest)
     }
 }
 
+/* The oldest version that an API server reports; unknown where none does. */
+static struct ek_minor oldest_server(const struct roster *r)
+{
+    struct ek_minor oldest = EK_MINOR_UNKNOWN;
+
+    for (size_t i = 0; i < r->n_addresses; i++) {
+        const struct ek_probe *probe = r->addresses[i].probe;
+        struct ek_minor v = ek_minor_parse(probe ? probe->git_version : "");
+        if (v.known && (!oldest.known || ek_minor_cmp(v, oldest) < 0))
+            oldest = v;
+    }
+    return oldest;
+}
+
+/* What would help to match leases and addresses, ": ..." or "". The gate is of 1.28
+ * (pkg/features/kube_features.go: UnknownVersionInteroperabilityProxy). */
+static const char *matching_text(const struct roster *r)
+{
+    struct ek_minor oldest = oldest_server(r);
+    bool may_list = r->in->pods.available && r->in->nodes.available;
+    bool has_gate = oldest.known && ek_minor_cmp(oldest, EK_MINOR(1, 28)) >= 0;
+
+    if (may_list && !has_gate)
+        return "";
+    return ek_arena_printf(
+        r->arena, ": what helps is %s%s%s",
+        may_list ? "" : "list permission on kube-system pods and on nodes",
+        !may_list && has_gate ? ", or " : "",
+        has_gate ? "the annotation kubernetes.io/peer-advertise-address, which servers write with "
+                   "the feature gate UnknownVersionInteroperabilityProxy"
+                 : "");
+}
+
 static void note_unmatched(struct roster *r, const struct rest *rest)
 {
     const char **leases = ek_arena_alloc(r->arena, (r->n_leases + 1) * sizeof *leases);
@@ -220,15 +253,13 @@ static void note_unmatched(struct roster *r, const struct rest *rest)
     for (size_t i = 0; i < r->n_addresses; i++)
         if (!r->addresses[i].lease)
             addresses[n_addresses++] = r->addresses[i].text;
-    ek_notes_add(
-        r->notes,
-        "%zu identity lease%s (%s) and %zu address%s (%s) of API servers could not be "
-        "matched, so these servers are named by their addresses: list permission on kube-system "
-        "pods and on nodes helps, or the annotation kubernetes.io/peer-advertise-address, "
-        "which servers write with the feature gate UnknownVersionInteroperabilityProxy",
-        rest->n_fresh, rest->n_fresh == 1 ? "" : "s", ek_notes_names(r->arena, leases, n_leases),
-        rest->n_addresses, rest->n_addresses == 1 ? "" : "es",
-        ek_notes_names(r->arena, addresses, n_addresses));
+    ek_notes_add(r->notes,
+                 "%zu identity lease%s (%s) and %zu address%s (%s) of API servers could not be "
+                 "matched, so these servers are named by their addresses%s",
+                 rest->n_fresh, rest->n_fresh == 1 ? "" : "s",
+                 ek_notes_names(r->arena, leases, n_leases), rest->n_addresses,
+                 rest->n_addresses == 1 ? "" : "es",
+                 ek_notes_names(r->arena, addresses, n_addresses), matching_text(r));
 }
 
 /* More servers than leases: servers on one hostname share a lease, and a server whose hostname is

@@ -25,6 +25,13 @@ struct facts {
     size_t n_targets;
 };
 
+/* The oldest versions of live API servers, unknown while none is known. An emulation version that
+ * is assumed counts as the oldest that it may be. */
+struct oldest {
+    struct ek_minor binary, emulation;
+};
+struct oldest ek_facts_oldest_server__(const struct ek_skew_facts *facts);
+
 /* Adds a target unless it is not to be contacted, is there already, or the table is full. */
 void ek_facts_add_target__(struct facts *f, const char *component, const char *address,
                            enum ek_probe_credential credential);

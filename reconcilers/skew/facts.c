@@ -6,6 +6,8 @@
 
 #include "reconcilers/peers/pod.h"
 #include "reconcilers/skew/facts-internal.h"
+#include "reconcilers/skew/policy.h"
+#include "reconcilers/skew/text.h"
 
 static const char *const component_names[EK_COMPONENT_MAX] = {
     [EK_KUBE_APISERVER] = "kube-apiserver",
@@ -111,12 +113,35 @@ static void note_unavailable(struct facts *f, const struct ek_objs *objs, const 
                      consequence);
 }
 
+static void lower(struct ek_minor *oldest, struct ek_minor v)
+{
+    if (v.known && (!oldest->known || ek_minor_cmp(v, *oldest) < 0))
+        *oldest = v;
+}
+
+struct oldest ek_facts_oldest_server__(const struct ek_skew_facts *facts)
+{
+    struct oldest oldest = {EK_MINOR_UNKNOWN, EK_MINOR_UNKNOWN};
+
+    for (size_t i = 0; i < facts->n_peers; i++) {
+        const struct ek_versions *v = &facts->peers[i].versions;
+        if (!facts->peers[i].live)
+            continue;
+        lower(&oldest.binary, v->binary);
+        lower(&oldest.emulation, v->assumed_emulation ? ek_policy_floor(v->binary) : v->emulation);
+    }
+    return oldest;
+}
+
 /* LeaseCandidates are not served by default: that is worth a sentence only where they would have
- * helped, or where it is permission that lacks. */
+ * helped and could be served, or where it is permission that lacks. */
 static void note_candidates(struct facts *f)
 {
     const struct ek_objs *objs = &f->view->candidates;
     bool missed = objs->why && strstr(objs->why, "forbidden");
+    struct ek_minor oldest = ek_facts_oldest_server__(f->out).emulation;
+    if (oldest.known && !*ek_skew_candidates_text(f->arena, oldest) && !missed)
+        return;
 
     for (size_t i = 0; i < f->out->n_instances; i++) {
         const struct ek_instance_fact *fact = &f->out->instances[i];

@@ -4,6 +4,8 @@
 
 #include "reconcilers/peers/pod.h"
 #include "reconcilers/skew/instance-internal.h"
+#include "reconcilers/skew/policy.h"
+#include "reconcilers/skew/text.h"
 
 static bool is_reachable(const struct instance *row)
 {
@@ -127,6 +129,20 @@ static int by_component_and_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* What lets the version of a controller be observed, as far as controllers as old as the API
+ * servers have it. */
+static const char *observing_text(struct facts *f)
+{
+    struct oldest oldest = ek_facts_oldest_server__(f->out);
+    const char *const ways[] = {
+        ek_skew_candidates_text(f->arena, oldest.emulation),
+        ek_policy_has_version_info(oldest.binary)
+            ? "let its /metrics be read at the pod's address (--bind-address)"
+            : "run it from a pod whose image tag is its version"};
+
+    return ek_skew_or_text(f->arena, ways, EK_ARRAY_SIZE(ways));
+}
+
 /* One sentence per component on versions without a source, with the remedy. */
 static void note_unobservable(struct facts *f, enum ek_component component)
 {
@@ -142,13 +158,11 @@ static void note_unobservable(struct facts *f, enum ek_component component)
     }
     if (n == 0)
         return;
-    const char *help =
-        component == EK_CLOUD_CONTROLLER_MANAGER
-            ? "its election lease has none, and its pod's image tag is no Kubernetes version"
-            : "its election lease has none; enable the feature gate CoordinatedLeaderElection with "
-              "coordination.k8s.io/v1beta1, or let its /metrics be read at the pod's address "
-              "(--bind-address)";
-    ek_notes_add(f->notes, "the version of %s on %s cannot be observed: %s",
+    const char *help = component == EK_CLOUD_CONTROLLER_MANAGER
+                           ? ", and its pod's image tag is no Kubernetes version"
+                           : ek_arena_printf(f->arena, "; %s", observing_text(f));
+    ek_notes_add(f->notes,
+                 "the version of %s on %s cannot be observed: its election lease has none%s",
                  ek_component_name(component), ek_notes_names(f->arena, names, n), help);
 }
 

@@ -93,10 +93,10 @@ static struct ek_judged ignored(void)
 
 /* The verdict where the rules could not decide: which version is missing? The MCV matters for API
  * servers alone. */
-static struct ek_judged undecided(struct judge *j, const char *label,
-                                  const struct ek_versions *versions, struct ek_minor ev,
-                                  bool is_server)
+static struct ek_judged undecided(struct judge *j, const struct ek_judge_subject *who,
+                                  const struct ek_versions *versions)
 {
+    bool is_server = who->component == EK_KUBE_APISERVER;
     struct ek_known known = ek_skew_known__(versions);
     const char *reason = "";
     if (versions->unproven)
@@ -105,7 +105,7 @@ static struct ek_judged undecided(struct judge *j, const char *label,
         reason = "Contradiction";
     else if (!known.bv.known)
         reason = versions->unknown_reason[0] ? versions->unknown_reason : "NotObservable";
-    else if (!ev.known)
+    else if (!who->own.known)
         reason = "EmulationUnknown";
     else if (is_server && !known.mcv.known)
         reason = "CompatibilityUnknown";
@@ -113,7 +113,7 @@ static struct ek_judged undecided(struct judge *j, const char *label,
         return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "ApiserverUnknown",
                       (struct ek_said){j->out->incomplete, ""});
     return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, reason,
-                  ek_judge_text_unknown(j->arena, label, versions, reason));
+                  ek_judge_text_unknown(j->arena, who, versions, reason, &j->out->bounds));
 }
 
 static struct ek_judged judge_peer(struct judge *j, const struct ek_peer_fact *peer)
@@ -137,8 +137,11 @@ static struct ek_judged judge_peer(struct judge *j, const struct ek_peer_fact *p
                       (struct ek_said){first->message, first->remedy});
     }
     if (verdict == EK_VERDICT_UNKNOWN)
-        return undecided(j, ek_arena_printf(j->arena, "API server %s", s.name), &peer->versions,
-                         s.ev, true);
+        return undecided(
+            j,
+            &(struct ek_judge_subject){ek_arena_printf(j->arena, "API server %s", s.name),
+                                       EK_KUBE_APISERVER, s.bv, s.ev},
+            &peer->versions);
     if (verdict == EK_VERDICT_AT_LIMIT)
         return judged(verdict, EK_RULE_NONE, "NextUpgradeBreaks",
                       ek_judge_text_server_limit(j->arena, &s, j->out));
@@ -170,7 +173,7 @@ static struct ek_judged judge_component(struct judge *j, enum ek_component compo
         return judged(verdict, rule, ek_rule_name(rule), said);
     }
     if (verdict == EK_VERDICT_UNKNOWN)
-        return undecided(j, label, versions, own, false);
+        return undecided(j, &subject, versions);
     if (ek_policy_check(component, bv, ev, &j->raised, policy, &later) == EK_VERDICT_UNSUPPORTED) {
         struct ek_range raised = ek_policy_range(component, bv, &j->raised, policy);
         return judged(EK_VERDICT_AT_LIMIT, EK_RULE_NONE, "NextUpgradeBreaks",

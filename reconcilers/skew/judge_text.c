@@ -39,6 +39,12 @@ const char *ek_judge_text_incomplete(struct ek_arena *arena, const struct ek_ske
                            ek_skew_names_text(arena, unknown, n_unknown, n_unknown, NAMES_SHOWN));
 }
 
+/* The components that emulate besides API servers, and elect a leader. */
+static bool elects(enum ek_component component)
+{
+    return component == EK_KUBE_CONTROLLER_MANAGER || component == EK_KUBE_SCHEDULER;
+}
+
 /* The server that sets a bound, which is known. */
 static const struct ek_server *server_of(const struct ek_judgement *j,
                                          const struct ek_skew_bound *bound)
@@ -240,65 +246,107 @@ struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, s
                         bounds->min_bv.by, v, server)};
 }
 
+#define IN_POD "run it from a pod with its program as the command and its flags as plain arguments"
+#define TAGGED "run it from a pod whose image tag is its version"
+
+/* How to leave a component out, in the cluster and in a single check. */
+static const char *ignore_text(struct ek_arena *arena, enum ek_component component)
+{
+    const char *name = ek_component_name(component);
+    return ek_arena_printf(
+        arena, "list %s in spec.skewPolicy.ignoredComponents, or run check with --ignore=%s", name,
+        name);
+}
+
+/* What has a binary's emulation version: metrics that its release has, LeaseCandidates where each
+ * API server serves them. */
+static const char *emulation_remedy(struct ek_arena *arena, const struct ek_judge_subject *who,
+                                    const struct ek_bounds *bounds)
+{
+    bool metrics = ek_policy_has_version_info(who->bv);
+    const char *const of_server[] = {metrics ? "grant get on /openapi/v3/version and /metrics"
+                                             : "grant get on /openapi/v3/version",
+                                     IN_POD};
+    const char *const of_controller[] = {IN_POD, metrics ? "make its metrics readable" : "",
+                                         ek_skew_candidates_text(arena, bounds->min_ev.at)};
+
+    if (elects(who->component))
+        return ek_skew_or_text(arena, of_controller, EK_ARRAY_SIZE(of_controller));
+    return ek_skew_or_text(arena, of_server, EK_ARRAY_SIZE(of_server));
+}
+
+/* What has a version that no source reports. Of the other components only the image is read. */
+static const char *observing_remedy(struct ek_arena *arena, enum ek_component component,
+                                    const struct ek_bounds *bounds)
+{
+    if (component == EK_KUBE_APISERVER)
+        return "check that it answers /version";
+    bool metrics = elects(component) && ek_policy_has_version_info(bounds->min_bv.at);
+    return ek_arena_printf(arena, "%s, or %s", metrics ? "make its metrics readable" : TAGGED,
+                           ignore_text(arena, component));
+}
+
 /* What helps against each reason; the reasons are those of struct ek_versions. */
-static const char *remedy_for(const char *reason)
+static const char *remedy_for(struct ek_arena *arena, const struct ek_judge_subject *who,
+                              const struct ek_versions *versions, const char *reason,
+                              const struct ek_bounds *bounds)
 {
     static const char *const remedies[][2] = {
         {"Absent", "check that the component reports its status"},
         {"Unparsable", "make it report a version such as v1.36.2"},
         {"NotProbed", "wait for the first probe"},
         {"TooMany", "reduce the number of different versions"},
-        {"Forbidden", "see the problems in the message of Ready"},
-        {"NotObservable", "make its metrics readable, or list the component in "
-                          "spec.skewPolicy.ignoredComponents"},
-        {"EmulationUnknown",
-         "run it from a pod with its program as the command and its flags as plain arguments, make "
-         "its metrics readable, or enable CoordinatedLeaderElection"},
-        {"CompatibilityUnknown",
-         "grant get on /version and /metrics, or run it from a pod with its program as the command "
-         "and its flags as plain arguments"},
+        {"Forbidden", "grant get on /version and /metrics"},
+        {"CompatibilityUnknown", "grant get on /version and /metrics, or " IN_POD},
         {"NodeUnproven", "if that node is of the control plane, give it the label "
                          "node-role.kubernetes.io/control-plane, which no kubelet can give itself; "
                          "otherwise remove the pod"},
         {"Contradiction", "set spec.peers.discovery to Static and name each API server by its own "
                           "address in spec.peers.endpoints"},
     };
+    if (strcmp(reason, "EmulationUnknown") == 0)
+        return emulation_remedy(arena, who, bounds);
+    if (strcmp(reason, "NotObservable") == 0)
+        return observing_remedy(arena, who->component, bounds);
+    if (strcmp(reason, "Unparsable") == 0 && versions->source == EK_SOURCE_POD_IMAGE)
+        return TAGGED;
     for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
         if (strcmp(remedies[i][0], reason) == 0)
             return remedies[i][1];
     return "see the condition PeersReachable";
 }
 
-struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
-                                     const struct ek_versions *versions, const char *reason)
+struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const struct ek_judge_subject *who,
+                                     const struct ek_versions *versions, const char *reason,
+                                     const struct ek_bounds *bounds)
 {
     const char *raw = ek_skew_clean(arena, versions->binary_string);
     const char *why = versions->unread ? versions->unread : "";
+    const char *remedy = remedy_for(arena, who, versions, reason, bounds);
     if (strcmp(reason, "EmulationUnknown") == 0)
-        return (struct ek_said){ek_arena_printf(arena, "%s: emulation version not known%s%s", label,
-                                                why[0] ? ": " : "", why),
-                                remedy_for(reason)};
+        return (struct ek_said){ek_arena_printf(arena, "%s: emulation version not known%s%s",
+                                                who->label, why[0] ? ": " : "", why),
+                                remedy};
     if (strcmp(reason, "CompatibilityUnknown") == 0)
         return (struct ek_said){
             ek_arena_printf(arena, "%s: minimum compatibility version not known: it was not read",
-                            label),
-            remedy_for(reason)};
+                            who->label),
+            remedy};
     if (strcmp(reason, "NodeUnproven") == 0)
         return (struct ek_said){
             ek_arena_printf(arena,
                             "%s: only a static pod reports its version, and the pod's node is not "
                             "known to be of the control plane (no label "
                             "node-role.kubernetes.io/control-plane)",
-                            label),
-            remedy_for(reason)};
+                            who->label),
+            remedy};
     if (strcmp(reason, "Contradiction") == 0)
-        return (struct ek_said){ek_arena_printf(arena, "%s: %s", label,
+        return (struct ek_said){ek_arena_printf(arena, "%s: %s", who->label,
                                                 ek_skew_clean_max(arena, versions->conflict, 256)),
-                                remedy_for(reason)};
+                                remedy};
     const char *got = raw[0] ? ek_arena_printf(arena, ", reported \"%s\"", raw) : "";
     return (struct ek_said){
-        ek_arena_printf(arena, "%s: version not known (%s%s)", label, reason, got),
-        remedy_for(reason)};
+        ek_arena_printf(arena, "%s: version not known (%s%s)", who->label, reason, got), remedy};
 }
 
 struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, struct ek_minor own)
@@ -308,8 +356,8 @@ struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, s
                         "%s has an image tag of %s, which is outside of what the API servers "
                         "allow but may be its vendor's own numbering",
                         label, ek_skew_minor_text(arena, own)),
-        "check the vendor's compatibility table, or list cloud-controller-manager in "
-        "spec.skewPolicy.ignoredComponents"};
+        ek_arena_printf(arena, "check the vendor's compatibility table, or %s",
+                        ignore_text(arena, EK_CLOUD_CONTROLLER_MANAGER))};
 }
 
 struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_pair *pair)
@@ -346,8 +394,5 @@ struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component co
     return (struct ek_said){
         ek_arena_printf(
             arena, "no live %s was seen: no LeaseCandidate, election Lease or pod names one", name),
-        ek_arena_printf(arena,
-                        "if the provider hides it, list %s in "
-                        "spec.skewPolicy.ignoredComponents, or run check with --ignore=%s",
-                        name, name)};
+        ek_arena_printf(arena, "if the provider hides it, %s", ignore_text(arena, component))};
 }

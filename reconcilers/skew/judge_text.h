@@ -50,9 +50,10 @@ struct ek_said ek_judge_text_limit(struct ek_arena *arena, const struct ek_judge
 struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, struct ek_minor bv,
                                     const struct ek_bounds *bounds);
 
-/* A version of label is not known for reason. */
-struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const char *label,
-                                     const struct ek_versions *versions, const char *reason);
+/* A version of the subject, which may be an API server here, is not known for reason. */
+struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const struct ek_judge_subject *subject,
+                                     const struct ek_versions *versions, const char *reason,
+                                     const struct ek_bounds *bounds);
 
 /* A cloud provider's image tag that does not look like a Kubernetes version. */
 struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, struct ek_minor own);

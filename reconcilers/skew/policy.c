@@ -68,6 +68,11 @@ static struct ek_minor later(struct ek_minor a, struct ek_minor b)
     return ek_minor_cmp(a, b) >= 0 ? a : b;
 }
 
+bool ek_policy_has_version_info(struct ek_minor bv)
+{
+    return bv.known && ek_minor_cmp(bv, EK_MINOR(1, 34)) >= 0;
+}
+
 struct ek_minor ek_policy_floor(struct ek_minor bv)
 {
     if (ek_minor_cmp(bv, EK_FIRST_EMULATION) <= 0)

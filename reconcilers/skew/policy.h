@@ -93,6 +93,10 @@ struct ek_bounds ek_policy_bounds(const struct ek_server *servers, size_t n);
 #define EK_FIRST_EMULATION  EK_MINOR(1, 31)
 #define EK_FIRST_MIN_COMPAT EK_MINOR(1, 35)
 
+/* True when the metrics of a binary have its versions: version_info, since 1.34
+ * (kubernetes/kubernetes pull request 131655). */
+bool ek_policy_has_version_info(struct ek_minor bv);
+
 /* The oldest version that a binary (known) emulates or is compatible with: three minors below, not
  * below 1.31; its own where it cannot emulate (apiserver/pkg/util/compatibility/version.go:
  * kubeEffectiveVersionFloors). */

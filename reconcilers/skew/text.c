@@ -80,3 +80,30 @@ const char *ek_skew_steady(struct ek_arena *arena, const char *s)
     }
     return out;
 }
+
+const char *ek_skew_or_text(struct ek_arena *arena, const char *const *alternatives, size_t n)
+{
+    const char *text = "";
+    size_t left = 0;
+
+    for (size_t i = 0; i < n; i++)
+        left += *alternatives[i] != '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (!*alternatives[i])
+            continue;
+        left--;
+        text = ek_arena_printf(arena, "%s%s%s%s", text, *text ? ", " : "",
+                               *text && left == 0 ? "or " : "", alternatives[i]);
+    }
+    return text;
+}
+
+const char *ek_skew_candidates_text(struct ek_arena *arena, struct ek_minor ev)
+{
+    if (!ev.known || ek_minor_cmp(ev, EK_MINOR(1, 32)) < 0)
+        return "";
+    return ek_arena_printf(arena,
+                           "enable the feature gate CoordinatedLeaderElection with "
+                           "coordination.k8s.io/%s",
+                           ek_minor_cmp(ev, EK_MINOR(1, 32)) > 0 ? "v1beta1" : "v1alpha2");
+}

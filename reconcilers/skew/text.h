@@ -26,6 +26,14 @@ const char *ek_skew_minor_text(struct ek_arena *arena, struct ek_minor v);
 const char *ek_skew_names_text(struct ek_arena *arena, const char *const *names, size_t n_names,
                                size_t n, size_t max);
 
+/* "a, b, or c": the n alternatives that are not "". */
+const char *ek_skew_or_text(struct ek_arena *arena, const char *const *alternatives, size_t n);
+
+/* What makes controllers write LeaseCandidates, where the oldest emulation version of the API
+ * servers is ev: v1beta1 from 1.33 on, at 1.32 v1alpha2; "" where it is older or not known
+ * (KEP-4355; that of 1.31, v1alpha1, is not read). */
+const char *ek_skew_candidates_text(struct ek_arena *arena, struct ek_minor ev);
+
 /* A transport's error text without what differs at every try ("after 3 ms"), so that the same
  * failure reads the same; cleaned. */
 const char *ek_skew_steady(struct ek_arena *arena, const char *s);

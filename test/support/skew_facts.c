@@ -146,6 +146,8 @@ static void add_peer(struct ek_test_facts *t, const struct line *l)
         v->assumed_min_compat = strcmp(value(l, "assumed"), "mcv") == 0;
     v->assumed_min_compat |= v->disputed != EK_DISPUTED_NONE;
     v->assumed_emulation |= v->disputed >= EK_DISPUTED_EMULATION;
+    if (value(l, "reason"))
+        v->unknown_reason = value(l, "reason");
 }
 
 static void add_instance(struct ek_test_facts *t, const struct line *l)

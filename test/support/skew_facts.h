@@ -3,7 +3,7 @@
  * Skew facts from a short text, for tests of what is made of facts. One fact per line:
  *
  *   peer NAME BV/EV/MCV [down=REASON] [dead] [stale] [lease=ID] [address=A] [tied=HOW]
- *        [assumed|assumed=mcv] [notready=CHECKS] [age=SECONDS] [certificate=SECONDS]
+ *        [assumed|assumed=mcv] [reason=WHY] [notready=CHECKS] [age=SECONDS] [certificate=SECONDS]
  *   inst COMPONENT NAME BV/EV [stale=REASON] [leader] [source=image] [reason=WHY] [age=SECONDS]
  *        [assumed] [unproven]
  *   group COMPONENT VERSION COUNT [NAME,NAME,NAME]     (VERSION "-" for none)

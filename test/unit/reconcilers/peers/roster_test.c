@@ -170,6 +170,26 @@ static const struct {
      "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n"
      "10.0.0.2:6443 10.0.0.2:6443 EndpointSlice - ready\n",
      "could not be matched"},
+    {"what helps: the annotation of 1.28 and later",
+     "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\nprobe 10.0.0.1:6443 version=v1.28.2\n"
+     "probe 10.0.0.2:6443 version=v1.36.2",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n"
+     "10.0.0.2:6443 10.0.0.2:6443 EndpointSlice - ready\n",
+     "named by their addresses: what helps is the annotation "
+     "kubernetes.io/peer-advertise-address, which servers write with the feature gate "
+     "UnknownVersionInteroperabilityProxy\n"},
+    {"what helps: nothing that older servers have",
+     "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\nprobe 10.0.0.1:6443 version=v1.27.4\n"
+     "probe 10.0.0.2:6443 version=v1.28.2",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n"
+     "10.0.0.2:6443 10.0.0.2:6443 EndpointSlice - ready\n",
+     "could not be matched, so these servers are named by their addresses\n"},
+    {"what helps: permissions that lack",
+     "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\ndeny nodes forbidden\n"
+     "probe 10.0.0.1:6443 version=v1.27.4",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n"
+     "10.0.0.2:6443 10.0.0.2:6443 EndpointSlice - ready\n",
+     "named by their addresses: what helps is list permission on kube-system pods and on nodes\n"},
     {"a certificate with another's address tells nobody apart either",
      "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2 10.0.0.3\n"
      "probe 10.0.0.1:6443 cert=cp-a,10.0.0.1,10.0.0.2",

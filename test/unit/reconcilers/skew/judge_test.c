@@ -271,6 +271,14 @@ START_TEST(verdict_row)
 }
 END_TEST
 
+#define CONTROLLER "inst kube-controller-manager kcm-a 1.36.2/1.36 leader\n"
+#define IN_POD     "run it from a pod with its program as the command and its flags as plain arguments"
+#define TAGGED     "run it from a pod whose image tag is its version"
+#define GATE       "enable the feature gate CoordinatedLeaderElection with coordination.k8s.io/"
+#define IGNORE(component)                                                                          \
+    "list " component " in spec.skewPolicy.ignoredComponents, or run check with "                  \
+                      "--ignore=" component
+
 /* Messages name the culprit and the remedy. */
 static const struct {
     const char *name, *facts, *message, *remedy;
@@ -375,6 +383,58 @@ static const struct {
      "pair 1.24 1.21 1 n1",
      "kube-proxy 1.21 runs with kubelet 1.24 on n1: more than two minors apart",
      "upgrade the older of the two"},
+    {"an API server's emulation", "peer cp-a v1.36.2/1.36/1.35 assumed",
+     "API server cp-a: emulation version not known",
+     "grant get on /openapi/v3/version and /metrics, or " IN_POD},
+    {"an API server's emulation, before there was a metric", "peer cp-a v1.33.2/1.33/1.32 assumed",
+     "API server cp-a: emulation version not known",
+     "grant get on /openapi/v3/version, or " IN_POD},
+    {"a controller's emulation",
+     ONE_SERVER "inst kube-scheduler sched-a v1.36.2/1.36 source=image assumed",
+     "kube-scheduler sched-a: emulation version not known",
+     IN_POD ", make its metrics readable, or " GATE "v1beta1"},
+    {"a controller's emulation, before there was a metric",
+     "peer cp-a v1.33.2/1.33/1.32\ninst kube-scheduler sched-a v1.33.2/1.33 source=image assumed",
+     "kube-scheduler sched-a: emulation version not known", IN_POD ", or " GATE "v1beta1"},
+    {"a controller's emulation, at 1.32",
+     "peer cp-a v1.32.2/1.32/1.31\ninst kube-scheduler sched-a v1.32.2/1.32 source=image assumed",
+     "kube-scheduler sched-a: emulation version not known", IN_POD ", or " GATE "v1alpha2"},
+    {"a controller's emulation, with API servers that do not serve LeaseCandidates",
+     "peer cp-a v1.34.2/1.31/1.31\ninst kube-scheduler sched-a v1.34.2/1.34 source=image assumed",
+     "kube-scheduler sched-a: emulation version not known",
+     IN_POD ", or make its metrics readable"},
+    {"a controller's emulation, and nothing else",
+     "peer cp-a v1.33.2/1.31/1.31\ninst kube-scheduler sched-a v1.33.2/1.33 source=image assumed",
+     "kube-scheduler sched-a: emulation version not known", IN_POD},
+    {"a controller that is not seen",
+     ONE_SERVER "inst kube-scheduler sched-a ?/? reason=NotObservable",
+     "kube-scheduler sched-a: version not known (NotObservable)",
+     "make its metrics readable, or " IGNORE("kube-scheduler")},
+    {"a controller that is not seen, before there was a metric",
+     "peer cp-a v1.27.4/1.27/1.26\ninst kube-scheduler sched-a ?/? reason=NotObservable",
+     "kube-scheduler sched-a: version not known (NotObservable)",
+     TAGGED ", or " IGNORE("kube-scheduler")},
+    {"a cloud controller has no metric of its version",
+     ONE_SERVER "inst cloud-controller-manager ccm-a ?/? reason=NotObservable",
+     "cloud-controller-manager ccm-a: version not known (NotObservable)",
+     TAGGED ", or " IGNORE("cloud-controller-manager")},
+    {"nor have kube-proxies one that is read",
+     ONE_SERVER "group kube-proxy 0.0.0-master+$Format:%H$ 1 n1",
+     "kube-proxy 0.0.0-master+$Format:%H$ on 1 node (n1): version not known (NotObservable, "
+     "reported \"0.0.0-master+$Format:%H$\")",
+     TAGGED ", or " IGNORE("kube-proxy")},
+    {"nothing of a controller", ONE_SERVER CONTROLLER,
+     "no live kube-scheduler was seen: no LeaseCandidate, election Lease or pod names one",
+     "if the provider hides it, " IGNORE("kube-scheduler")},
+    {"a tag that is no version", ONE_SERVER "inst kube-scheduler sched-a latest/? source=image",
+     "kube-scheduler sched-a: version not known (Unparsable, reported \"latest\")", TAGGED},
+    {"a version that is none", ONE_SERVER "group kubelet latest 1 n1",
+     "kubelet latest on 1 node (n1): version not known (Unparsable, reported \"latest\")",
+     "make it report a version such as v1.36.2"},
+    {"an API server that denies", ONE_SERVER "peer cp-b ?/?/? reason=Forbidden",
+     "API server cp-b: version not known (Forbidden)", "grant get on /version and /metrics"},
+    {"an API server that does not say", ONE_SERVER "peer cp-b ?/?/? reason=NotObservable",
+     "API server cp-b: version not known (NotObservable)", "check that it answers /version"},
 };
 
 /* The remedy of the first finding with this message; *ret_last gets the last message. */
