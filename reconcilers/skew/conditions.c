@@ -276,6 +276,15 @@ static struct ek_skew_cond custom_discovery(const struct ek_skew_report *r, stru
                 discovery_example(r, arena, true), EK_SPREADING_MS / 1000);
 }
 
+/* What API servers are to be brought to: before there is emulation, a version is all there is. */
+static const char *one_version(const struct ek_skew_report *r)
+{
+    const struct ek_skew_bound *oldest = &r->judgement.bounds.min_bv;
+    bool before = oldest->at.known && ek_minor_cmp(oldest->at, EK_FIRST_EMULATION) < 0;
+    return before ? "bring all API servers to one version"
+                  : "bring all API servers to one emulation version";
+}
+
 static struct ek_skew_cond discovery_consistent(struct ek_skew_report *r, struct ek_arena *arena)
 {
     const struct ek_comparison *c = &r->differences.discovery;
@@ -287,11 +296,9 @@ static struct ek_skew_cond discovery_consistent(struct ek_skew_report *r, struct
                     "API servers of the same version differ, as in %s: align their "
                     "--runtime-config and --feature-gates (%s)",
                     c->drift_example, example);
-    return cond(
-        arena, EK_COND_FALSE, "DiscoveryDiffersByVersion",
-        "%s; a request may reach an API server that answers 404: bring all API servers to one "
-        "emulation version",
-        example);
+    return cond(arena, EK_COND_FALSE, "DiscoveryDiffersByVersion",
+                "%s; a request may reach an API server that answers 404: %s", example,
+                one_version(r));
 }
 
 static const char *gates_example(const struct ek_skew_report *r, struct ek_arena *arena)
@@ -333,21 +340,33 @@ static struct ek_skew_cond component_gates(const struct ek_skew_report *r, struc
                 culprits_text(&c));
 }
 
+/* What has the gates of API servers: the metric kubernetes_feature_enabled, since 1.26. */
+static const char *gates_remedy(const struct ek_skew_report *r)
+{
+    const struct ek_bounds *b = &r->judgement.bounds;
+    const struct ek_minor first = EK_MINOR(1, 26);
+    if (!b->min_bv.at.known || ek_minor_cmp(b->min_bv.at, first) >= 0)
+        return "grant get on /metrics";
+    return ek_minor_cmp(b->max_bv.at, first) < 0
+               ? "API servers before 1.26 do not report feature gates"
+               : "grant get on /metrics; API servers before 1.26 do not report feature gates";
+}
+
 static struct ek_skew_cond gates_consistent(struct ek_skew_report *r, struct ek_arena *arena)
 {
     const struct ek_comparison *c = &r->differences.gates;
     if (c->n == 0 && r->differences.n_component_gates > 0)
         return component_gates(r, arena);
     if (c->n == 0)
-        return no_difference(c, arena, "feature gates", "grant get on /metrics");
+        return no_difference(c, arena, "feature gates", gates_remedy(r));
     const char *example = gates_example(r, arena);
     if (c->drift)
         return cond(arena, EK_COND_FALSE, "FeatureGatesDiffer",
                     "API servers of the same version differ, as in %s: align their "
                     "--feature-gates (%s)",
                     c->drift_example, example);
-    return cond(arena, EK_COND_FALSE, "FeatureGatesDifferByVersion",
-                "%s; bring all API servers to one emulation version", example);
+    return cond(arena, EK_COND_FALSE, "FeatureGatesDifferByVersion", "%s; %s", example,
+                one_version(r));
 }
 
 static struct ek_skew_cond not_ready_peers(const struct ek_skew_report *r, struct ek_arena *arena)

@@ -137,11 +137,11 @@ static struct ek_judged judge_peer(struct judge *j, const struct ek_peer_fact *p
                       (struct ek_said){first->message, first->remedy});
     }
     if (verdict == EK_VERDICT_UNKNOWN)
-        return undecided(
-            j,
-            &(struct ek_judge_subject){ek_arena_printf(j->arena, "API server %s", s.name),
-                                       EK_KUBE_APISERVER, s.bv, s.ev},
-            &peer->versions);
+        return undecided(j,
+                         &(struct ek_judge_subject){
+                             ek_arena_printf(j->arena, "API server %s", s.name), EK_KUBE_APISERVER,
+                             s.bv, s.ev, peer->reachable ? NULL : peer->unreachable_reason},
+                         &peer->versions);
     if (verdict == EK_VERDICT_AT_LIMIT)
         return judged(verdict, EK_RULE_NONE, "NextUpgradeBreaks",
                       ek_judge_text_server_limit(j->arena, &s, j->out));
@@ -160,7 +160,7 @@ static struct ek_judged judge_component(struct judge *j, enum ek_component compo
     const struct ek_skew_policy *policy = &j->spec->policy;
     enum ek_verdict verdict = ek_policy_check(component, bv, ev, &j->out->bounds, policy, &rule);
     struct ek_range range = ek_policy_range(component, bv, &j->out->bounds, policy);
-    const struct ek_judge_subject subject = {label, component, bv, own};
+    const struct ek_judge_subject subject = {label, component, bv, own, NULL};
     if (verdict == EK_VERDICT_UNSUPPORTED && component == EK_CLOUD_CONTROLLER_MANAGER &&
         versions->source == EK_SOURCE_POD_IMAGE)
         return judged(EK_VERDICT_UNKNOWN, EK_RULE_NONE, "VendorVersion",

@@ -246,8 +246,9 @@ struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, s
                         bounds->min_bv.by, v, server)};
 }
 
-#define IN_POD "run it from a pod with its program as the command and its flags as plain arguments"
-#define TAGGED "run it from a pod whose image tag is its version"
+#define IN_POD    "run it from a pod with its program as the command and its flags as plain arguments"
+#define SEE_PEERS "see the condition PeersReachable"
+#define TAGGED    "run it from a pod whose image tag is its version"
 
 /* How to leave a component out, in the cluster and in a single check. */
 static const char *ignore_text(struct ek_arena *arena, enum ek_component component)
@@ -258,21 +259,33 @@ static const char *ignore_text(struct ek_arena *arena, enum ek_component compone
         name);
 }
 
+/* What has more than its pod of an API server: grant, unless it does not answer. */
+static const char *server_remedy(struct ek_arena *arena, const struct ek_judge_subject *who,
+                                 const char *grant)
+{
+    const char *why = who->unreachable ? who->unreachable : "";
+    const char *const ways[] = {!*why ? grant
+                                : strcmp(why, "NotTrusted") == 0
+                                    ? "name its address in spec.peers.endpoints"
+                                    : SEE_PEERS,
+                                IN_POD};
+    return ek_skew_or_text(arena, ways, EK_ARRAY_SIZE(ways));
+}
+
 /* What has a binary's emulation version: metrics that its release has, LeaseCandidates where each
  * API server serves them. */
 static const char *emulation_remedy(struct ek_arena *arena, const struct ek_judge_subject *who,
                                     const struct ek_bounds *bounds)
 {
     bool metrics = ek_policy_has_version_info(who->bv);
-    const char *const of_server[] = {metrics ? "grant get on /openapi/v3/version and /metrics"
-                                             : "grant get on /openapi/v3/version",
-                                     IN_POD};
-    const char *const of_controller[] = {IN_POD, metrics ? "make its metrics readable" : "",
-                                         ek_skew_candidates_text(arena, bounds->min_ev.at)};
+    const char *const ways[] = {IN_POD, metrics ? "make its metrics readable" : "",
+                                ek_skew_candidates_text(arena, bounds->min_ev.at)};
 
-    if (elects(who->component))
-        return ek_skew_or_text(arena, of_controller, EK_ARRAY_SIZE(of_controller));
-    return ek_skew_or_text(arena, of_server, EK_ARRAY_SIZE(of_server));
+    if (!elects(who->component))
+        return server_remedy(arena, who,
+                             metrics ? "grant get on /openapi/v3/version and /metrics"
+                                     : "grant get on /openapi/v3/version");
+    return ek_skew_or_text(arena, ways, EK_ARRAY_SIZE(ways));
 }
 
 /* What has a version that no source reports. Of the other components only the image is read. */
@@ -297,7 +310,6 @@ static const char *remedy_for(struct ek_arena *arena, const struct ek_judge_subj
         {"NotProbed", "wait for the first probe"},
         {"TooMany", "reduce the number of different versions"},
         {"Forbidden", "grant get on /version and /metrics"},
-        {"CompatibilityUnknown", "grant get on /version and /metrics, or " IN_POD},
         {"NodeUnproven", "if that node is of the control plane, give it the label "
                          "node-role.kubernetes.io/control-plane, which no kubelet can give itself; "
                          "otherwise remove the pod"},
@@ -306,6 +318,8 @@ static const char *remedy_for(struct ek_arena *arena, const struct ek_judge_subj
     };
     if (strcmp(reason, "EmulationUnknown") == 0)
         return emulation_remedy(arena, who, bounds);
+    if (strcmp(reason, "CompatibilityUnknown") == 0)
+        return server_remedy(arena, who, "grant get on /version and /metrics");
     if (strcmp(reason, "NotObservable") == 0)
         return observing_remedy(arena, who->component, bounds);
     if (strcmp(reason, "Unparsable") == 0 && versions->source == EK_SOURCE_POD_IMAGE)
@@ -313,7 +327,7 @@ static const char *remedy_for(struct ek_arena *arena, const struct ek_judge_subj
     for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
         if (strcmp(remedies[i][0], reason) == 0)
             return remedies[i][1];
-    return "see the condition PeersReachable";
+    return SEE_PEERS;
 }
 
 struct ek_said ek_judge_text_unknown(struct ek_arena *arena, const struct ek_judge_subject *who,

@@ -35,6 +35,7 @@ struct ek_judge_subject {
     const char *label; /* ek_judge_text_instance or _group */
     enum ek_component component;
     struct ek_minor bv, own; /* own: the version that it is judged by; unknown: bv or older */
+    const char *unreachable; /* of an API server that does not answer, its unreachable_reason */
 };
 
 /* The subject is outside of range. */

@@ -277,7 +277,7 @@ END_TEST
 #define GATE       "enable the feature gate CoordinatedLeaderElection with coordination.k8s.io/"
 #define IGNORE(component)                                                                          \
     "list " component " in spec.skewPolicy.ignoredComponents, or run check with "                  \
-                      "--ignore=" component
+    "--ignore=" component
 
 /* Messages name the culprit and the remedy. */
 static const struct {
@@ -389,6 +389,21 @@ static const struct {
     {"an API server's emulation, before there was a metric", "peer cp-a v1.33.2/1.33/1.32 assumed",
      "API server cp-a: emulation version not known",
      "grant get on /openapi/v3/version, or " IN_POD},
+    {"an API server's emulation, of one that is down",
+     "peer cp-a v1.36.2/1.36/1.35 assumed down=ConnectionRefused",
+     "API server cp-a: emulation version not known",
+     "see the condition PeersReachable, or " IN_POD},
+    {"an API server's emulation, of one that is not contacted",
+     "peer cp-a v1.36.2/1.36/1.35 assumed down=NotTrusted",
+     "API server cp-a: emulation version not known",
+     "name its address in spec.peers.endpoints, or " IN_POD},
+    {"an API server's minimum compatibility", "peer cp-a v1.36.2/1.36/1.35 assumed=mcv",
+     "API server cp-a: minimum compatibility version not known: it was not read",
+     "grant get on /version and /metrics, or " IN_POD},
+    {"an API server's minimum compatibility, of one that is down",
+     "peer cp-a v1.36.2/1.36/1.35 assumed=mcv down=ConnectionRefused",
+     "API server cp-a: minimum compatibility version not known: it was not read",
+     "see the condition PeersReachable, or " IN_POD},
     {"a controller's emulation",
      ONE_SERVER "inst kube-scheduler sched-a v1.36.2/1.36 source=image assumed",
      "kube-scheduler sched-a: emulation version not known",

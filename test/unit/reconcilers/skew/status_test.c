@@ -18,6 +18,9 @@
     "gates cp-a X=on\nserves cp-a core/v1/pods x.io/v1/as\n" B CONTROLLERS                         \
     "group kubelet v1.36.1 2 n1,n2\n"
 
+#define OLD_SERVERS(new, old, older)                                                               \
+    "peer cp-a v" new ".2/" new "/" old "\npeer cp-b v" old ".2/" old "/" older "\n"
+
 static const struct {
     const char *name, *facts, *spec, *type, *want;
     const char *says; /* part of the message */
@@ -86,6 +89,24 @@ static const struct {
      "X is on at kube-apiserver/cp-a and off at kube-scheduler/sched-a; align"},
     {"gates not readable", A "peer cp-b v1.36.2/1.36/1.35\nserves cp-b core/v1/pods\n" CONTROLLERS,
      NULL, "FeatureGatesConsistent", "Unknown NotCompared", "/metrics"},
+    {"gates not readable: what helps", A "peer cp-b v1.36.2/1.36/1.35\n" CONTROLLERS, NULL,
+     "FeatureGatesConsistent", "Unknown NotCompared", "not known; grant get on /metrics"},
+    {"gates not reported yet", OLD_SERVERS("1.25", "1.24", "1.23") CONTROLLERS, NULL,
+     "FeatureGatesConsistent", "Unknown NotCompared",
+     "not known; API servers before 1.26 do not report feature gates"},
+    {"gates not reported yet by one of two", OLD_SERVERS("1.26", "1.25", "1.24") CONTROLLERS, NULL,
+     "FeatureGatesConsistent", "Unknown NotCompared",
+     "not known; grant get on /metrics; API servers before 1.26 do not report feature gates"},
+    {"discovery by emulation version", A OLD_B CONTROLLERS, NULL, "DiscoveryConsistent",
+     "False DiscoveryDiffersByVersion", "bring all API servers to one emulation version"},
+    {"discovery by version, before there was emulation",
+     OLD_SERVERS("1.25", "1.24", "1.23") "serves cp-a core/v1/pods\nserves cp-b core/v1/x\n", NULL,
+     "DiscoveryConsistent", "False DiscoveryDiffersByVersion",
+     "bring all API servers to one version"},
+    {"gates by version, before there was emulation",
+     OLD_SERVERS("1.28", "1.27", "1.26") "gates cp-a X=on\ngates cp-b X=off\n", NULL,
+     "FeatureGatesConsistent", "False FeatureGatesDifferByVersion",
+     "bring all API servers to one version"},
     {"invalid spec", FINE, "{\"nextVersion\":\"soon\"}", "Ready", "False InvalidSpec",
      "spec.nextVersion: soon"},
     {"grace", A B CONTROLLERS "group kubelet v1.32.9 1 n1\n",
