@@ -24,6 +24,9 @@ struct roster_lease {
     const char *tied_by;
 };
 
+/* Pods that a note names. */
+#define ROSTER_CLAIMS_SHOWN 3
+
 /* One address. */
 struct roster_address {
     const char *text; /* canonical "ip:port" */
@@ -45,6 +48,9 @@ struct roster {
     struct roster_address *addresses; /* by text, no duplicates */
     size_t n_addresses;
     size_t n_passed_over; /* addresses that were not even read: there are far too many */
+    const char *claims[ROSTER_CLAIMS_SHOWN]; /* what only pods that prove nothing name: the first */
+    size_t n_claims;                         /* all of them */
+    const char *claimed;                     /* the list as text; NULL for none */
 };
 
 /* Reads the identity leases. */

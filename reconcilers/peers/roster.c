@@ -151,6 +151,10 @@ static void tell_enumerated(const struct roster *r, struct ek_roster *roster)
             r->arena, "neither EndpointSlices (%.200s) nor Leases (%.200s) could be read",
             in->endpoint_slices.why ? in->endpoint_slices.why : "",
             in->leases.why ? in->leases.why : "");
+    else if (!in->nodes.available && r->claimed)
+        roster->not_enumerated = ek_arena_printf(
+            r->arena, "it is not known whether static pods are API servers: %.300s (%.200s)",
+            r->claimed, in->nodes.why ? in->nodes.why : "Nodes could not be read");
     else if (!any)
         roster->not_enumerated =
             "no API server was found: there is no address in the EndpointSlice "

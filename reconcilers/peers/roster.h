@@ -7,8 +7,11 @@
  * both and joins them:
  *
  *   addresses           the EndpointSlice default/kubernetes, the ControlPlane's own list, the
- *                       configured server; and static kube-apiserver pods, whose addresses are
- *                       shown but not called unless one of the others has them (trust.h)
+ *                       configured server; and static kube-apiserver pods on nodes of the control
+ *                       plane (ek_pod_is_proven), whose addresses are shown but not called unless
+ *                       one of the others has them (trust.h). Those on other nodes name no API
+ *                       server, because any kubelet may write them: a note names them, and while
+ *                       nodes cannot be read the list of API servers is not known
  *   leases              label and name as kube-apiserver writes them, namespace kube-system; the
  *                       hostname counts only where the lease's name proves it (server_id.h)
  *   joined by           Annotation, Pod, Node, Certificate, Elimination, in this order; each only

@@ -9,6 +9,7 @@
 #define COMPONENT    "kube-apiserver"
 #define SERVICE      "kubernetes"
 #define DEFAULT_PORT 6443
+#define NODE_SHOWN   64 /* bytes of a node's name in a note */
 
 /* Rows read before duplicates are merged. Whoever may write EndpointSlices could name millions of
  * addresses, and each takes memory of the plan. */
@@ -244,18 +245,35 @@ static void collect_ips(const struct ek_obj *pod, struct pod_ips *ips)
     }
 }
 
-/* True when pod is the configured server, not just a claim of any node to be it: the configuration
- * may name the Service's IP, at which one server answers for another. */
-static bool is_configured(const struct roster *r, const struct ek_obj *pod, const char *address)
+/* True when the annotation of a renewed Lease names address: the server counts by its Lease then,
+ * which no kubelet may write. */
+static bool is_of_lease(const struct roster *r, const char *address)
 {
-    return r->in->configured && !strcmp(r->in->configured, address) &&
-           ek_pod_is_proven(pod, &r->in->nodes);
+    for (size_t i = 0; i < r->n_leases; i++)
+        if (!r->leases[i].stale && !strcmp(r->leases[i].claim, address))
+            return true;
+    return false;
+}
+
+static void add_claim(struct roster *r, const struct ek_obj *pod, const char *address)
+{
+    const char *node = ek_json_str(ek_obj_root(pod), "spec", "nodeName", NULL);
+
+    if (is_of_lease(r, address))
+        return;
+    if (r->n_claims < EK_ARRAY_SIZE(r->claims))
+        r->claims[r->n_claims] =
+            ek_arena_printf(r->arena, "%s of node %s", address,
+                            ek_notes_cut(r->arena, node ? node : "(none)", NODE_SHOWN));
+    r->n_claims++;
 }
 
 /* A pod says more of an address that is known already, or brings one. An address that only its
- * command line names is never brought: it is not what the kubelet reports. */
-static void read_pod(struct roster *r, const struct ek_obj *pod)
+ * command line names is never brought: it is not what the kubelet reports. A pod that proves
+ * nothing brings none either: the node's word makes no API server. */
+static void read_pod(struct roster *r, const struct ek_obj *pod, bool proven)
 {
+    const char *configured = r->in->configured;
     const char *flag = ek_pod_flag(pod, COMPONENT, "--secure-port");
     int64_t port = flag ? strtol(flag, NULL, 10) : DEFAULT_PORT;
     const char *host = ek_pod_hostname(pod, &r->in->nodes);
@@ -277,24 +295,53 @@ static void read_pod(struct roster *r, const struct ek_obj *pod)
     if (r->in->only_static || !ek_address_ip(own, ip) || !ek_address_is_routable(ip) ||
         !ek_address_join(ip, port, text))
         return;
-    append(r, text, ip, is_configured(r, pod, text) ? EK_ADDRESS_CONFIGURED : EK_ADDRESS_POD, false,
+    if (!proven) {
+        add_claim(r, pod, text);
+        return;
+    }
+    append(r, text, ip,
+           configured && !strcmp(configured, text) ? EK_ADDRESS_CONFIGURED : EK_ADDRESS_POD, false,
            "");
     mark_pod_host(&r->addresses[r->n_addresses - 1], host);
     settle(r);
 }
 
-static void read_pods(struct roster *r)
+/* Reads the static pods that are proven, or those that are not. */
+static void read_pods(struct roster *r, bool proven)
 {
     const struct ek_objs *pods = &r->in->pods;
     const struct ek_obj **found = ek_arena_alloc(r->arena, (pods->n + 1) * sizeof(struct ek_obj *));
     size_t n = 0;
 
     for (size_t i = 0; i < pods->n; i++)
-        if (ek_pod_is_component(pods->items[i], COMPONENT) && ek_pod_is_trusted(pods->items[i]))
+        if (ek_pod_is_component(pods->items[i], COMPONENT) && ek_pod_is_trusted(pods->items[i]) &&
+            ek_pod_is_proven(pods->items[i], &r->in->nodes) == proven)
             found[n++] = pods->items[i];
     qsort(found, n, sizeof(struct ek_obj *), ek_obj_by_key);
     for (size_t i = 0; i < n && r->n_addresses < EK_ROSTER_ADDRESSES_MAX; i++)
-        read_pod(r, found[i]);
+        read_pod(r, found[i], proven);
+}
+
+/* One sentence for all of them: a node may write any number of such pods. */
+static void note_claims(struct roster *r)
+{
+    size_t shown = r->n_claims < EK_ARRAY_SIZE(r->claims) ? r->n_claims : EK_ARRAY_SIZE(r->claims);
+    const char *names = "";
+
+    for (size_t i = 0; i < shown; i++)
+        names = ek_arena_printf(r->arena, "%s%s%s", names, i ? ", " : "", r->claims[i]);
+    if (r->n_claims == 0)
+        return;
+    if (r->n_claims > shown)
+        names = ek_arena_printf(r->arena, "%s and %zu more", names, r->n_claims - shown);
+    r->claimed = names;
+    /* What helps comes first: a status cuts long sentences. */
+    ek_notes_add(r->notes,
+                 "static pods of nodes that are not known to have the label "
+                 "node-role.kubernetes.io/control-plane are not counted as API servers (label the "
+                 "node or name the address in spec.peers.endpoints; if the pod is not yours, "
+                 "remove it): %s",
+                 names);
 }
 
 static int by_ip(const void *a, const void *b)
@@ -386,7 +433,10 @@ void ek_roster_read_addresses__(struct roster *r)
                      EK_ROSTER_ADDRESSES_MAX, r->n_addresses + r->n_passed_over);
         r->n_addresses = EK_ROSTER_ADDRESSES_MAX;
     }
-    read_pods(r);
+    /* The proven ones first: no other pod's address or number keeps them out. */
+    read_pods(r, true);
+    read_pods(r, false);
+    note_claims(r);
     read_nodes(r);
     read_probes(r);
 }

@@ -181,8 +181,8 @@ static void read_reach(struct facts *f, struct ek_peer_fact *fact)
         return;
     if (*fact->address && !fact->trusted)
         set_unreachable(fact, "NotTrusted",
-                        "only a static pod names its address, which every node may write: it is "
-                        "not probed until the EndpointSlice default/kubernetes or "
+                        "only a static pod names its address, which its node may write: it is not "
+                        "probed until the EndpointSlice default/kubernetes or "
                         "spec.peers.endpoints names it");
     else if (*fact->address && probe && probe->reach.error.code != 0)
         set_unreachable(fact, failure_reason(probe->reach.error.code), probe->reach.error.message);

@@ -125,11 +125,10 @@ static const struct {
     {"worker-at-server",
      {NULL},
      0,
-     "kube-apiserver cp-1 v1.36.2/1.36 Supported:WithinRange\n"
-     "kube-apiserver worker-1 / NotJudged:NotLive\n" KCM
+     "kube-apiserver cp-1 v1.36.2/1.36 Supported:WithinRange\n" KCM
      " cp-1 v1.36.2/1.36 Supported:WithinRange\n" SCHED " cp-1 v1.36.2/1.36 Supported:WithinRange\n"
      "kubelet  v1.35.0/ Supported:WithinRange\n",
-     "\"unreachableReason\": \"NotTrusted\""},
+     "1 of 1 API servers answer"},
 };
 
 START_TEST(shape)

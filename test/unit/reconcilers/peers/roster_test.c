@@ -57,6 +57,14 @@ static void build(struct ek_view_fixture *fx, struct ek_buf *out, struct ek_buf 
     ek_arena_free(arena);
 }
 
+#define NOBODY                                                                                     \
+    "not enumerated: no API server was found: there is no address in the EndpointSlice "           \
+    "default/kubernetes and no identity lease in kube-system\n"
+#define NOT_COUNTED                                                                                \
+    "static pods of nodes that are not known to have the label "                                   \
+    "node-role.kubernetes.io/control-plane are not counted as API servers (label the node or "     \
+    "name the address in spec.peers.endpoints; if the pod is not yours, remove it): "
+
 /* notes: a part of the notes that must be there; "" when there must be none. */
 static const struct {
     const char *name, *script, *peers, *notes;
@@ -88,12 +96,14 @@ static const struct {
      "host-b 10.0.0.2:6443 EndpointSlice Pod lease ready\n",
      ""},
     {"a pod brings an address, with its port, that sees no credential",
-     "lease cp-a\nlease cp-b\nslice 10.0.0.1\npod kube-apiserver cp-a ip=10.0.0.1\n"
+     "node cp-b role=control-plane\nlease cp-a\nlease cp-b\nslice 10.0.0.1\n"
+     "pod kube-apiserver cp-a ip=10.0.0.1\n"
      "pod kube-apiserver cp-b ip=10.0.0.2 args=--secure-port=7443",
      "cp-a 10.0.0.1:6443 EndpointSlice Pod lease ready\ncp-b 10.0.0.2:7443 Pod Pod lease "
      "untrusted\n",
      ""},
-    {"a static pod is also told by its owner", "pod kube-apiserver cp-a ip=10.0.0.1 static=owner",
+    {"a static pod is also told by its owner",
+     "node cp-a role=control-plane\npod kube-apiserver cp-a ip=10.0.0.1 static=owner",
      "cp-a 10.0.0.1:6443 Pod - untrusted\n", ""},
     {"the spec vouches for a pod's address",
      "controlplane endpoints=10.0.0.1:6443\npod kube-apiserver cp-a ip=10.0.0.1",
@@ -104,10 +114,55 @@ static const struct {
     {"but not for a worker's, which any kubelet may write at the server's address",
      "node w-1\npod kube-apiserver w-1 ip=10.96.0.1 args=--secure-port=443\n"
      "configured 10.96.0.1:443",
-     "w-1 10.96.0.1:443 Pod - untrusted\n", ""},
+     NOBODY, NOT_COUNTED "10.96.0.1:443 of node w-1"},
     {"nor while nodes cannot be read",
      "pod kube-apiserver cp-a ip=10.9.9.9\nconfigured 10.9.9.9:6443\ndeny nodes forbidden",
-     "cp-a 10.9.9.9:6443 Pod - untrusted\n", ""},
+     "not enumerated: it is not known whether static pods are API servers: 10.9.9.9:6443 of node "
+     "cp-a (forbidden)\n",
+     NOT_COUNTED "10.9.9.9:6443 of node cp-a"},
+    {"nor is the list of API servers known then, whatever else names some",
+     "slice 10.0.0.1\npod kube-apiserver cp-b ip=10.0.0.2\ndeny nodes forbidden",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n"
+     "not enumerated: it is not known whether static pods are API servers: 10.0.0.2:6443 of node "
+     "cp-b (forbidden)\n",
+     NOT_COUNTED},
+    {"a worker's pod is no API server",
+     "node w-1\nslice 10.0.0.1\npod kube-apiserver w-1 ip=10.0.0.9",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n",
+     NOT_COUNTED "10.0.0.9:6443 of node w-1\n"},
+    {"nor is that of a node that nobody knows",
+     "slice 10.0.0.1\npod kube-apiserver w-1 ip=10.0.0.9",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n",
+     NOT_COUNTED "10.0.0.9:6443 of node w-1\n"},
+    {"many of them are one sentence",
+     "slice 10.0.0.1\npod kube-apiserver w-1 ip=10.0.0.9\n"
+     "pod kube-apiserver w-1 name=w-1-x ip=10.0.0.8\npod kube-apiserver w-2 ip=10.0.0.7\n"
+     "pod kube-apiserver w-3 ip=10.0.0.6\npod kube-apiserver w-4 ip=10.0.0.5",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n",
+     NOT_COUNTED "10.0.0.9:6443 of node w-1, 10.0.0.7:6443 of node w-2, 10.0.0.6:6443 of node w-3 "
+                 "and 2 more\n"},
+    {"a worker's pods take no Lease: their servers count by their Leases",
+     "lease cp-b\nlease cp-c\nslice 10.0.0.1\nnode cp-a ip=10.0.0.1\nlease cp-a\nnode w-1\n"
+     "pod kube-apiserver w-1 ip=10.0.0.8\npod kube-apiserver w-1 name=x ip=10.0.0.9",
+     "cp-a 10.0.0.1:6443 EndpointSlice Node lease ready\ncp-b - - - lease\ncp-c - - - lease\n",
+     NOT_COUNTED},
+    {"nor do they make a stale Lease that of a server that has none",
+     "lease old age=600\nlease cp-a\nslice 10.0.0.1\nnode w-1 hostname=old\n"
+     "pod kube-apiserver w-1 ip=10.0.0.8\npod kube-apiserver w-1 name=x ip=10.0.0.9",
+     "cp-a 10.0.0.1:6443 EndpointSlice Elimination lease ready\nold - - - lease stale\n",
+     NOT_COUNTED},
+    {"where a renewed Lease names the address, its server counts by the Lease",
+     "node w-1\nlease w-1 claim=10.0.0.9:6443\npod kube-apiserver w-1 ip=10.0.0.9\n"
+     "slice 10.0.0.1\nnode cp-a ip=10.0.0.1\nlease cp-a",
+     "cp-a 10.0.0.1:6443 EndpointSlice Node lease ready\nw-1 - - - lease\n", ""},
+    {"where a stale one names it, the pod is not what the Lease needs",
+     "node w-1\nlease w-1 claim=10.0.0.9:6443 age=600\npod kube-apiserver w-1 ip=10.0.0.9\n"
+     "slice 10.0.0.1\nnode cp-a ip=10.0.0.1\nlease cp-a",
+     "cp-a 10.0.0.1:6443 EndpointSlice Node lease ready\nw-1 - - - lease stale\n", NOT_COUNTED},
+    {"a pod with the IP of one of the control plane, and another port, is not in its way",
+     "node cp-b role=control-plane\nnode a-1\nslice 10.0.0.1\n"
+     "pod kube-apiserver a-1 ip=10.0.0.2 args=--secure-port=1\npod kube-apiserver cp-b ip=10.0.0.2",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\ncp-b 10.0.0.2:6443 Pod - untrusted\n", ""},
     {"but not for another port of it",
      "node cp-a role=control-plane\n"
      "pod kube-apiserver cp-a ip=10.9.9.9 args=--secure-port=7443\nconfigured 10.9.9.9:6443",

@@ -48,10 +48,14 @@ static const struct {
     const char *name, *script, *facts, *problem;
 } rows[] = {
     {"only a static pod names the address: shown, and not asked",
-     "lease cp-a\npod kube-apiserver cp-a ip=10.0.0.1\nprobe 10.0.0.1:6443 version=v1.36.2",
+     "node cp-a role=control-plane\nlease cp-a\npod kube-apiserver cp-a ip=10.0.0.1\n"
+     "probe 10.0.0.1:6443 version=v1.36.2",
      "peer cp-a live NotTrusted\n", ""},
-    {"the same without a lease: it may be anybody's", "pod kube-apiserver cp-a ip=10.0.0.1",
-     "peer cp-a NotTrusted\n", ""},
+    {"the same without a lease: it may have ended",
+     "node cp-a role=control-plane\npod kube-apiserver cp-a ip=10.0.0.1", "peer cp-a NotTrusted\n",
+     ""},
+    {"the same of a worker: it is not one of them", "node w-1\npod kube-apiserver w-1 ip=10.0.0.1",
+     "", "are not counted as API servers"},
     {"nothing vouches for the pod's address: any node may write such a pod",
      "pod " SCHED " cp-a ip=10.0.0.1", SCHED " cp-a ~1.36 PodImage\n",
      "kube-scheduler on cp-a is not contacted: no API server was verified at its address"},
@@ -88,7 +92,7 @@ static const struct {
      "node w-1\npod kube-apiserver w-1 ip=10.96.0.1 args=--secure-port=443\n"
      "configured 10.96.0.1:443\nprobe 10.96.0.1:443 proven=true version=v1.36.2\n"
      "pod " SCHED " w-1 ip=10.96.0.1",
-     "peer w-1 NotTrusted\n" SCHED " w-1 ~1.36 PodImage\n", "is not contacted"},
+     SCHED " w-1 ~1.36 PodImage\n", "is not contacted"},
     {"no token: not contacted, and what lacks is said",
      "pod " SCHED " cp-a ip=10.0.0.1\nprobe 10.0.0.1:10259 error=token" PROVEN,
      BESIDE SCHED " cp-a ~1.36 PodImage\n" ASK "ask " SCHED " 10.0.0.1:10259 probe\n",
