@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/base/time.h"
+#include "api/version.h"
 #include "controller/cli/output.h"
 
 struct report {
@@ -455,6 +456,17 @@ static void report_subjects(const struct report *r)
 
 /* --- probe targets ------------------------------------------------------------------------ */
 
+/* The version that a binary emulates: an older one than its own, as in the texts of check. "-" for
+ * a binary that runs as itself, whether it reports so or, before 1.31, could do nothing else. */
+static const char *emulated(yyjson_val *v)
+{
+    struct ek_minor binary = ek_minor_parse(str(v, "gitVersion"));
+    struct ek_minor emulation = ek_minor_parse(str(v, "emulation"));
+    bool older = binary.known && emulation.known && ek_minor_cmp(emulation, binary) < 0;
+
+    return older ? str(v, "emulation") : "-";
+}
+
 static void add_peer(const struct report *r, yyjson_val *v, struct ek_text_table *table)
 {
     yyjson_val *discovery = yyjson_obj_get(v, "discovery");
@@ -470,7 +482,7 @@ static void add_peer(const struct report *r, yyjson_val *v, struct ek_text_table
                            ago(r, ek_json_get(v, "answers", "reach", NULL), "goodTime", &answered),
                            yes_no(v, "ready"),
                            or_dash(str(v, "gitVersion")),
-                           or_dash(str(v, "emulation")),
+                           emulated(v),
                            served,
                            until(r, yyjson_obj_get(v, "certificate"), "notAfter", &certificate),
                            ago(r, v, "roundTime", &round),

@@ -384,6 +384,21 @@ static const struct {
      "ADDRESS         QUESTION   ANSWERED   ASKED   ERROR\n"
      "10.0.0.1:6443   reach      10s        -\n"
      "10.0.0.1:6443   metrics    -          10s     no\n"},
+    {"a binary that runs as itself emulates nothing",
+     PEER(",\"reachable\":true,\"gitVersion\":\"v1.36.2\",\"emulation\":\"1.36\""), NULL, false,
+     "PROBE TARGETS\n"
+     "COMPONENT        ADDRESS         REACHABLE   ANSWERED   READY   VERSION   EMULATES   "
+     "DISCOVERY   CERTIFICATE FOR   ROUND   MS   NEXT ROUND\n"
+     "kube-apiserver   10.0.0.1:6443   yes         -          -       v1.36.2   -          -       "
+     "    -                 -       -    -\n"},
+    {"nor does one that cannot",
+     PEER(",\"reachable\":true,\"gitVersion\":\"v1.23.17\",\"emulation\":\"1.23\""), NULL, false,
+     "PROBE TARGETS\n"
+     "COMPONENT        ADDRESS         REACHABLE   ANSWERED   READY   VERSION    EMULATES   "
+     "DISCOVERY   CERTIFICATE FOR   ROUND   MS   NEXT ROUND\n"
+     "kube-apiserver   10.0.0.1:6443   yes         -          -       v1.23.17   -          -      "
+     " "
+     "    -                 -       -    -\n"},
     {"what a proxy makes of an API server, by its name",
      PEER(",\"reachable\":true,\"name\":\"cp-a\",\"routable\":false,\"reason\":\"NotReady\","
           "\"down\":false,\"documentsTime\":\"2026-11-20T09:59:50Z\",\"requests\":12,"
