@@ -138,7 +138,9 @@ struct oldest ek_facts_oldest_server__(const struct ek_skew_facts *facts)
 static void note_candidates(struct facts *f)
 {
     const struct ek_objs *objs = &f->view->candidates;
-    bool missed = objs->why && strstr(objs->why, "forbidden");
+    bool wanted = !ek_skew_ignored(f->spec, EK_KUBE_CONTROLLER_MANAGER) ||
+                  !ek_skew_ignored(f->spec, EK_KUBE_SCHEDULER);
+    bool missed = wanted && objs->why && strstr(objs->why, "forbidden");
     struct ek_minor oldest = ek_facts_oldest_server__(f->out).emulation;
     if (oldest.known && !*ek_skew_candidates_text(f->arena, oldest) && !missed)
         return;
@@ -147,7 +149,7 @@ static void note_candidates(struct facts *f)
         const struct ek_instance_fact *fact = &f->out->instances[i];
         bool elects =
             fact->component == EK_KUBE_CONTROLLER_MANAGER || fact->component == EK_KUBE_SCHEDULER;
-        if (elects && !fact->stale &&
+        if (elects && !fact->stale && !ek_skew_ignored(f->spec, fact->component) &&
             (!fact->versions.binary.known || fact->versions.assumed_emulation))
             missed = true;
     }
@@ -206,9 +208,15 @@ static void note_objects(struct facts *f)
     note_unavailable(f, &view->leases, "Leases in kube-system",
                      "names of API servers and leaders of other components are not known");
     note_unavailable(f, &view->pods, "Pods in kube-system",
-                     "versions of kube-proxy are not known, those of other components only where "
-                     "LeaseCandidates or metrics report them");
-    note_unavailable(f, &view->nodes, "Nodes", "versions of kubelets are not known");
+                     ek_skew_ignored(f->spec, EK_KUBE_PROXY)
+                         ? "versions of components are known only where LeaseCandidates or metrics "
+                           "report them"
+                         : "versions of kube-proxy are not known, those of other components only "
+                           "where LeaseCandidates or metrics report them");
+    note_unavailable(f, &view->nodes, "Nodes",
+                     ek_skew_ignored(f->spec, EK_KUBELET)
+                         ? "which of them are of the control plane is not known"
+                         : "versions of kubelets are not known");
     note_candidates(f);
 }
 

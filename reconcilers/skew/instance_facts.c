@@ -143,14 +143,15 @@ static const char *observing_text(struct facts *f)
     return ek_skew_or_text(f->arena, ways, EK_ARRAY_SIZE(ways));
 }
 
-/* One sentence per component on versions without a source, with the remedy. */
+/* One sentence per component on versions without a source, with the remedy; none where nobody wants
+ * its verdict. */
 static void note_unobservable(struct facts *f, enum ek_component component)
 {
     const struct ek_skew_facts *out = f->out;
     const char **names = ek_arena_alloc(f->arena, (out->n_instances + 1) * sizeof *names);
     size_t n = 0;
 
-    for (size_t i = 0; i < out->n_instances; i++) {
+    for (size_t i = 0; i < out->n_instances && !ek_skew_ignored(f->spec, component); i++) {
         const struct ek_instance_fact *fact = &out->instances[i];
         if (fact->component == component && !fact->stale &&
             !strcmp(fact->versions.unknown_reason, "NotObservable"))
@@ -190,7 +191,7 @@ static void note_silent(struct facts *f, const struct instances *table, enum ek_
     const struct ek_probe *probe = NULL;
     size_t n = 0;
 
-    for (size_t i = 0; i < table->n; i++) {
+    for (size_t i = 0; i < table->n && !ek_skew_ignored(f->spec, component); i++) {
         const struct instance *row = &table->rows[i];
         if (row->component != component || silence_of(f, row) != silence)
             continue;

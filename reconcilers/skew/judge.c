@@ -13,11 +13,6 @@ struct judge {
     struct ek_bounds raised; /* every server one minor further */
 };
 
-bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component component)
-{
-    return spec->policy.ignored & (1u << component);
-}
-
 static struct ek_minor unless(bool doubted, struct ek_minor v)
 {
     return doubted ? EK_MINOR_UNKNOWN : ek_policy_usable(v);

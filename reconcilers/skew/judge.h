@@ -81,7 +81,4 @@ void ek_skew_judge(const struct ek_skew_facts *facts, const struct ek_skew_spec 
 void ek_skew_judge_next__(const struct ek_skew_facts *facts, const struct ek_skew_spec *spec,
                           struct ek_arena *arena, struct ek_judgement *judgement);
 
-/* True when the component is left out by spec.skewPolicy.ignoredComponents. */
-bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component component);
-
 #endif

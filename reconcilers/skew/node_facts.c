@@ -227,7 +227,8 @@ static void collect_proxies(struct facts *f)
         ek_pod_image_read(pod, ek_component_name(EK_KUBE_PROXY), f->arena, &image);
         ek_tally_add(&versions, image.version, node);
         pair_up(f, &pairs, node, image.version);
-        if (*image.stale && n_stale++ == 0)
+        bool said = *image.stale && !ek_skew_ignored(f->spec, EK_KUBE_PROXY);
+        if (said && n_stale++ == 0)
             stale = ek_arena_printf(f->arena, "the spec of %s %s", ek_obj_name(pod), image.stale);
     }
     if (n_stale == 1)

@@ -173,3 +173,8 @@ void ek_skew_spec_parse(const struct ek_obj *control_plane, struct ek_arena *are
     parse_policy(&p, ek_json_get(spec, "skewPolicy", NULL));
     parse_next_version(&p, ek_json_get(spec, "nextVersion", NULL));
 }
+
+bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component component)
+{
+    return spec->policy.ignored & (1u << component);
+}

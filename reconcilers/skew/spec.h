@@ -55,4 +55,7 @@ struct ek_skew_spec {
 void ek_skew_spec_parse(const struct ek_obj *control_plane, struct ek_arena *arena,
                         struct ek_skew_spec *ret_spec);
 
+/* True when the component is left out by spec.skewPolicy.ignoredComponents. Pure. */
+bool ek_skew_ignored(const struct ek_skew_spec *spec, enum ek_component component);
+
 #endif

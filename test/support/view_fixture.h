@@ -22,7 +22,7 @@
  *   probe ADDRESS [version=v1.36.2] [ev=1.36] [mcv=1.35] [openapi=1.36] [info=1.36.2]
  *         [info_ev=1.36] [info_mcv=1.35] [cert=NAME,..] [error=refused|timeout|tls|forbidden|token]
  *         [failed=version|metrics|openapi,..] [age=1] [proven=true]
- *   controlplane [mode=Static] [endpoints=IP:PORT,..]
+ *   controlplane [mode=Static] [endpoints=IP:PORT,..] [ignored=COMPONENT,..]
  *   configured ADDRESS
  *   deny leases|candidates|endpoint_slices|nodes|pods|controlplane WHY..
  *

@@ -307,6 +307,8 @@ static void do_controlplane(const struct line *line, struct ek_buf *out)
                   "'discovery':'%s','endpoints':",
                   opt(line, "mode", "Auto"));
     put_list(out, opt(line, "endpoints", ""), "", "");
+    ek_buf_puts(out, "},'skewPolicy':{'ignoredComponents':");
+    put_list(out, opt(line, "ignored", ""), "", "");
     ek_buf_puts(out, "}}}");
     add(line, out);
 }
