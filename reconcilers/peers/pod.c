@@ -78,6 +78,12 @@ bool ek_pod_is_trusted(const struct ek_obj *pod)
            is_mirror(pod);
 }
 
+bool ek_node_is_control_plane(const struct ek_obj *node)
+{
+    return ek_obj_label(node, "node-role.kubernetes.io/control-plane") ||
+           ek_obj_label(node, "node-role.kubernetes.io/master");
+}
+
 bool ek_pod_is_proven(const struct ek_obj *pod, const struct ek_objs *nodes)
 {
     const char *name = ek_json_str(ek_obj_root(pod), "spec", "nodeName", NULL);
@@ -85,8 +91,7 @@ bool ek_pod_is_proven(const struct ek_obj *pod, const struct ek_objs *nodes)
 
     if (!is_mirror(pod))
         return true;
-    return node && (ek_obj_label(node, "node-role.kubernetes.io/control-plane") ||
-                    ek_obj_label(node, "node-role.kubernetes.io/master"));
+    return node && ek_node_is_control_plane(node);
 }
 
 bool ek_pod_is_running(const struct ek_obj *pod)

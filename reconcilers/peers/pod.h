@@ -26,12 +26,15 @@ bool ek_pod_is_component(const struct ek_obj *pod, const char *component);
  */
 bool ek_pod_is_trusted(const struct ek_obj *pod);
 
+/* True when node has the label node-role.kubernetes.io/control-plane (or master), which a kubelet
+ * cannot give itself (plugin/pkg/admission/noderestriction: getModifiedLabels). */
+bool ek_node_is_control_plane(const struct ek_obj *node);
+
 /*
  * True when pod may prove which version runs. A mirror pod is an unproven statement of its node:
  * any kubelet may write one with any label, image and flags (plugin/pkg/admission/noderestriction:
- * admitPodCreate), so one counts only of a node that carries the label
- * node-role.kubernetes.io/control-plane (or master), which a kubelet cannot give itself
- * (getModifiedLabels there). Pods that no kubelet wrote are made by those who may write to
+ * admitPodCreate), so one counts only of a node of the control plane
+ * (ek_node_is_control_plane). Pods that no kubelet wrote are made by those who may write to
  * kube-system. nodes are in key order.
  */
 bool ek_pod_is_proven(const struct ek_obj *pod, const struct ek_objs *nodes);

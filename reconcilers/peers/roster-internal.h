@@ -33,8 +33,10 @@ struct roster_address {
     const char *ip;
     enum ek_address_source source;
     bool ready;           /* in an EndpointSlice, and ready there */
-    const char *pod_host; /* hostname of the node whose static pod has this address, "" unknown */
+    const char *pod_host; /* hostname of the control plane's node whose static pod has this address,
+                             "" unknown */
     const char *host;     /* hostname of the node with this InternalIP or nodeName, "" unknown */
+    bool host_proven;     /* that node is of the control plane, or the EndpointSlice names it */
     const struct ek_probe *probe;
     struct roster_lease *lease;
 };

@@ -46,8 +46,10 @@ static int by_text(const void *a, const void *b)
 static void merge(struct roster_address *into, const struct roster_address *from)
 {
     into->ready = into->ready || from->ready;
-    if (!*into->host)
+    if (!*into->host) {
         into->host = from->host;
+        into->host_proven = from->host_proven;
+    }
     if (!*into->pod_host)
         into->pod_host = from->pod_host;
 }
@@ -91,6 +93,7 @@ static void append(struct roster *r, const char *text, const char *ip,
         .ready = ready,
         .pod_host = "",
         .host = host,
+        .host_proven = *host,
     };
 }
 
@@ -179,6 +182,9 @@ static void read_slice(struct roster *r, const struct ek_obj *obj)
     }
 }
 
+/* host is of a proven pod: a kubelet may give its own node the hostname of another
+ * (kubernetes.io/hostname is one of the labels that NodeRestriction leaves to it), and what it
+ * wrote would lead the Lease of that host to this address. */
 static void mark_pod_host(struct roster_address *address, const char *host)
 {
     if (!*address->pod_host || strcmp(host, address->pod_host) < 0)
@@ -285,7 +291,8 @@ static void read_pod(struct roster *r, const struct ek_obj *pod, bool proven)
     for (size_t i = 0; i < ips.n; i++) {
         struct roster_address *known = match_pod(r, ips.ip[i], port);
         if (known) {
-            mark_pod_host(known, host);
+            if (proven)
+                mark_pod_host(known, host);
             return;
         }
     }
@@ -356,8 +363,12 @@ static int ip_vs_row(const void *key, const void *row)
     return strcmp(key, (*address)->ip);
 }
 
-/* Gives all rows with ip the node's hostname; sorted holds the rows by IP. */
-static void mark_host(struct roster_address **sorted, size_t n, const char *ip, const char *host)
+/* Gives all rows with ip the node's hostname; sorted holds the rows by IP. A node of the control
+ * plane comes before others, whose kubelets may report any address and hostname as theirs. Where no
+ * node of the control plane has the IP, because it runs elsewhere or has no label, another one
+ * names the row: a name and a Lease for display, never an address, a version or a credential. */
+static void mark_host(struct roster_address **sorted, size_t n, const char *ip, const char *host,
+                      bool proven)
 {
     struct roster_address **at = bsearch(ip, sorted, n, sizeof(struct roster_address *), ip_vs_row);
 
@@ -365,9 +376,13 @@ static void mark_host(struct roster_address **sorted, size_t n, const char *ip, 
         return;
     while (at > sorted && !strcmp(at[-1]->ip, ip))
         at--;
-    for (; at < sorted + n && !strcmp((*at)->ip, ip); at++)
-        if (!*(*at)->host || strcmp(host, (*at)->host) < 0)
-            (*at)->host = host;
+    for (; at < sorted + n && !strcmp((*at)->ip, ip); at++) {
+        struct roster_address *row = *at;
+        if (row->host_proven == proven ? *row->host && strcmp(host, row->host) >= 0 : !proven)
+            continue;
+        row->host = host;
+        row->host_proven = proven;
+    }
 }
 
 static void read_nodes(struct roster *r)
@@ -386,12 +401,13 @@ static void read_nodes(struct roster *r)
         yyjson_val *status = yyjson_obj_get(ek_obj_root(nodes->items[k]), "status");
         const char *label = ek_obj_label(nodes->items[k], "kubernetes.io/hostname");
         const char *host = label && *label ? label : ek_obj_name(nodes->items[k]);
+        bool proven = ek_node_is_control_plane(nodes->items[k]);
         yyjson_arr_foreach(yyjson_obj_get(status, "addresses"), i, n, item)
         {
             const char *type = ek_json_str(item, "type", NULL);
             if (type && !strcmp(type, "InternalIP") &&
                 ek_address_ip(ek_json_str(item, "address", NULL), canonical))
-                mark_host(sorted, r->n_addresses, canonical, host);
+                mark_host(sorted, r->n_addresses, canonical, host, proven);
         }
     }
 }

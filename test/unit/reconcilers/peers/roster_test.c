@@ -57,6 +57,7 @@ static void build(struct ek_view_fixture *fx, struct ek_buf *out, struct ek_buf 
     ek_arena_free(arena);
 }
 
+#define CONTROL_PLANE "node cp-a role=control-plane\nnode cp-b role=control-plane\n"
 #define NOBODY                                                                                     \
     "not enumerated: no API server was found: there is no address in the EndpointSlice "           \
     "default/kubernetes and no identity lease in kube-system\n"
@@ -84,21 +85,23 @@ static const struct {
      "2 identity leases (cp-b and cp-a) and 2 addresses (10.0.0.1:6443 and 10.0.0.2:6443) of API "
      "servers could not be matched"},
     {"pods",
-     "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\n"
-     "pod kube-apiserver cp-a ip=10.0.0.1\npod kube-apiserver cp-b ip=10.0.0.2",
+     CONTROL_PLANE "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\n"
+                   "pod kube-apiserver cp-a ip=10.0.0.1\npod kube-apiserver cp-b ip=10.0.0.2",
      "cp-a 10.0.0.1:6443 EndpointSlice Pod lease ready\n"
      "cp-b 10.0.0.2:6443 EndpointSlice Pod lease ready\n",
      ""},
     {"pods, by the node's hostname label",
-     "lease host-a\nlease host-b\nslice 10.0.0.1 10.0.0.2\nnode n1 hostname=host-a\nnode n2 "
-     "hostname=host-b\npod kube-apiserver n1 ip=10.0.0.1\npod kube-apiserver n2 ip=10.0.0.2",
+     "lease host-a\nlease host-b\nslice 10.0.0.1 10.0.0.2\nnode n1 hostname=host-a "
+     "role=master\nnode n2 "
+     "hostname=host-b role=control-plane\npod kube-apiserver n1 ip=10.0.0.1\npod kube-apiserver n2 "
+     "ip=10.0.0.2",
      "host-a 10.0.0.1:6443 EndpointSlice Pod lease ready\n"
      "host-b 10.0.0.2:6443 EndpointSlice Pod lease ready\n",
      ""},
     {"a pod brings an address, with its port, that sees no credential",
-     "node cp-b role=control-plane\nlease cp-a\nlease cp-b\nslice 10.0.0.1\n"
-     "pod kube-apiserver cp-a ip=10.0.0.1\n"
-     "pod kube-apiserver cp-b ip=10.0.0.2 args=--secure-port=7443",
+     CONTROL_PLANE "lease cp-a\nlease cp-b\nslice 10.0.0.1\n"
+                   "pod kube-apiserver cp-a ip=10.0.0.1\n"
+                   "pod kube-apiserver cp-b ip=10.0.0.2 args=--secure-port=7443",
      "cp-a 10.0.0.1:6443 EndpointSlice Pod lease ready\ncp-b 10.0.0.2:7443 Pod Pod lease "
      "untrusted\n",
      ""},
@@ -106,7 +109,7 @@ static const struct {
      "node cp-a role=control-plane\npod kube-apiserver cp-a ip=10.0.0.1 static=owner",
      "cp-a 10.0.0.1:6443 Pod - untrusted\n", ""},
     {"the spec vouches for a pod's address",
-     "controlplane endpoints=10.0.0.1:6443\npod kube-apiserver cp-a ip=10.0.0.1",
+     CONTROL_PLANE "controlplane endpoints=10.0.0.1:6443\npod kube-apiserver cp-a ip=10.0.0.1",
      "cp-a 10.0.0.1:6443 Static -\n", ""},
     {"so does the kubeconfig",
      "node cp-a role=control-plane\npod kube-apiserver cp-a ip=10.9.9.9\nconfigured 10.9.9.9:6443",
@@ -175,26 +178,43 @@ static const struct {
      "controlplane mode=Static endpoints=10.0.0.1:6443\nslice 10.0.0.1 name=evil",
      "10.0.0.1:6443 10.0.0.1:6443 Static -\n", "are ignored"},
     {"IPv6",
-     "lease cp-a claim=[fd00::1]:6443\nslice fd00::1 fd00:0:0::2 type=IPv6\n"
-     "pod kube-apiserver cp-b ip=10.0.0.2 ips=10.0.0.2,fd00::2",
+     CONTROL_PLANE "lease cp-a claim=[fd00::1]:6443\nslice fd00::1 fd00:0:0::2 type=IPv6\n"
+                   "pod kube-apiserver cp-b ip=10.0.0.2 ips=10.0.0.2,fd00::2",
      "cp-a [fd00::1]:6443 EndpointSlice Annotation lease ready\n"
      "cp-b [fd00::2]:6443 EndpointSlice - ready\n",
      "has no identity lease"},
     {"a pod's port may be hidden: its IP is enough",
+     CONTROL_PLANE
      "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2 port=7443\npod kube-apiserver cp-a "
      "ip=10.0.0.1",
      "cp-a 10.0.0.1:7443 EndpointSlice Pod lease ready\n"
      "cp-b 10.0.0.2:7443 EndpointSlice Elimination lease ready\n",
      ""},
     {"a pod that advertises another of its addresses brings none",
-     "lease cp-a\nslice 192.168.0.1\npod kube-apiserver cp-a ip=10.0.0.1 "
-     "args=--advertise-address=192.168.0.1",
+     CONTROL_PLANE "lease cp-a\nslice 192.168.0.1\npod kube-apiserver cp-a ip=10.0.0.1 "
+                   "args=--advertise-address=192.168.0.1",
      "cp-a 192.168.0.1:6443 EndpointSlice Pod lease ready\n", ""},
     {"a pod that anyone may create brings no address",
      "lease cp-a\nslice 10.0.0.1\npod kube-apiserver cp-a ip=10.0.0.1 static=false\n"
      "pod kube-apiserver evil ip=10.9.9.9 static=false\npod kube-apiserver evil2 ip=10.9.9.8 "
      "hostnet=false",
      "cp-a 10.0.0.1:6443 EndpointSlice Elimination lease ready\n", ""},
+    {"a worker's pod names no host, as which its kubelet may label the node",
+     CONTROL_PLANE "node w-1 hostname=cp-b\nlease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\n"
+                   "pod kube-apiserver cp-a ip=10.0.0.1\npod kube-apiserver cp-b ip=10.0.0.2\n"
+                   "pod kube-apiserver w-1 name=a ip=10.0.0.1",
+     "cp-a 10.0.0.1:6443 EndpointSlice Pod lease ready\n"
+     "cp-b 10.0.0.2:6443 EndpointSlice Pod lease ready\n",
+     ""},
+    {"nor one of a server that has no pod",
+     "node w-1 hostname=a\nslice 10.0.0.1\npod kube-apiserver w-1 ip=10.0.0.1",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n", ""},
+    {"nor does a worker's address take the place of that of a control plane node",
+     "node cp-a ip=10.0.0.1 role=control-plane\nnode cp-b ip=10.0.0.2 role=control-plane\n"
+     "node a-1 hostname=a ip=10.0.0.1,10.0.0.2\nlease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2",
+     "cp-a 10.0.0.1:6443 EndpointSlice Node lease ready\n"
+     "cp-b 10.0.0.2:6443 EndpointSlice Node lease ready\n",
+     ""},
     {"nodes",
      "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\nnode cp-a ip=10.0.0.1\n"
      "node other ip=10.0.0.2,fd00::2 hostname=cp-b",
@@ -348,14 +368,15 @@ static const struct {
      "10.0.0.2:6443 10.0.0.2:6443 EndpointSlice - ready\n",
      "could not be matched"},
     {"one address, claimed by two: the pod decides",
+     CONTROL_PLANE
      "lease cp-a claim=10.0.0.1:6443\nlease cp-b claim=10.0.0.1:6443\nslice 10.0.0.1 10.0.0.2\n"
      "pod kube-apiserver cp-a ip=10.0.0.1",
      "cp-a 10.0.0.1:6443 EndpointSlice Annotation lease ready\n"
      "cp-b 10.0.0.2:6443 EndpointSlice Elimination lease ready\n",
      ""},
     {"a forged annotation does not outweigh the other's pod",
-     "lease cp-a\nlease cp-b claim=10.0.0.1:6443\nslice 10.0.0.1 10.0.0.2\n"
-     "pod kube-apiserver cp-a ip=10.0.0.1\npod kube-apiserver cp-b ip=10.0.0.2",
+     CONTROL_PLANE "lease cp-a\nlease cp-b claim=10.0.0.1:6443\nslice 10.0.0.1 10.0.0.2\n"
+                   "pod kube-apiserver cp-a ip=10.0.0.1\npod kube-apiserver cp-b ip=10.0.0.2",
      "cp-a 10.0.0.1:6443 EndpointSlice Pod lease ready\n"
      "cp-b 10.0.0.2:6443 EndpointSlice Pod lease ready\n",
      ""},
