@@ -70,8 +70,10 @@ struct ek_typewalk {
     size_t n_variables;
     const char *field; /* of the expression at work */
     const struct ek_cel_ast *ast;
-    size_t mutation; /* index, of a mutation's expression */
-    bool tests;      /* an operation of this mutation is a test: what follows may not run */
+    const char *text_at;    /* in ast's text, the character at text_position: names are looked */
+    uint32_t text_position; /* for from here, because fields come in order */
+    size_t mutation;        /* index, of a mutation's expression */
+    bool tests;             /* an operation of this mutation is a test: what follows may not run */
     const struct ek_binding_scope *scope;
     unsigned steps; /* nodes visited: shared ones are visited again, so there is a bound */
 };

@@ -176,6 +176,8 @@ static struct ek_shape check(struct ek_typewalk *w, struct ek_cel_env *env,
         w->to->failed = true;
     } else if (e->program) {
         w->ast = &ast;
+        w->text_at = ast.text;
+        w->text_position = 0;
         if (target)
             ek_type_expect(w, ast.root, target);
         else

@@ -72,15 +72,34 @@ static void set_member(struct ek_typewalk *w, const struct ek_type_target *targe
     ek_type_expect(w, value, &to);
 }
 
-/* Field initialisers are reported at their colon; the name stands before it. */
-static uint32_t name_position(const struct ek_typewalk *w, uint32_t colon, const char *name)
+/* True for a byte of a UTF-8 character that is not its first one. */
+static bool continues(char c)
 {
-    const char *p = w->ast->text, *end = p + w->ast->len, *start = p;
-    uint32_t at = 0;
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
 
-    for (; p < end && at < colon; at++)
-        for (p++; p < end && ((unsigned char)*p & 0xc0) == 0x80; p++) {
+/* The character at position, counted in characters from the start of the expression; its end where
+ * that has fewer. */
+static const char *text_at(struct ek_typewalk *w, uint32_t position)
+{
+    const char *start = w->ast->text, *end = start + w->ast->len, *p = w->text_at;
+
+    for (; w->text_position < position && p < end; w->text_position++)
+        for (p++; p < end && continues(*p); p++) {
         }
+    for (; w->text_position > position && p > start; w->text_position--)
+        for (p--; p > start && continues(*p); p--) {
+        }
+    w->text_at = p;
+    return p;
+}
+
+/* Field initialisers are reported at their colon; the name stands before it. */
+static uint32_t name_position(struct ek_typewalk *w, uint32_t colon, const char *name)
+{
+    const char *start = w->ast->text, *p = text_at(w, colon);
+    uint32_t at = w->text_position;
+
     while (p > start && strchr(" \t\r\n`", p[-1])) {
         p--;
         at--;

@@ -71,6 +71,15 @@ static const struct {
     {"an object", APPLY, "Object{spec: Object.spec{replicas: 3}}", "", false},
     {"a field of an object", APPLY, "Object{spec: Object.spec{ replcas : 3}}",
      "26 \"spec\" has no field \"replcas\"; did you mean \"replicas\"?\n", false},
+    {"a field behind characters of more than one byte", APPLY,
+     "Object{metadata: Object.metadata{labels: {'a': 'äöü'}}, spec: Object.spec{replcas: 3}}",
+     "74 \"spec\" has no field \"replcas\"; did you mean \"replicas\"?\n", false},
+    {"fields of all depths", APPLY,
+     "Object{spec: Object.spec{a: 1, template: Object.spec.template{b: 1}, c: 1}, d: 1}",
+     "25 \"spec\" has no field \"a\"\n62 \"spec.template\" has no field \"b\"\n69 \"spec\" has no "
+     "field \"c\"\n76 "
+     "the object has no field \"d\"\n",
+     false},
     {"a type's name", APPLY, "Object{spec: Object.metadata{}}",
      "28 Object.metadata{} stands where Object.spec{} belongs: type names are the path from "
      "Object\n",
