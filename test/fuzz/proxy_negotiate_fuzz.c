@@ -9,7 +9,8 @@
 #include "reconcilers/proxy/negotiate.h"
 #include "test/fuzz/fuzz.h"
 
-#define JSON_MAX ((size_t)64 * 1024)
+#define JSON_MAX  ((size_t)64 * 1024)
+#define DEPTH_MAX 64 /* the documents that are indented are ours, and flatter */
 
 static char *take(const char **data, size_t *size)
 {
@@ -22,12 +23,26 @@ static char *take(const char **data, size_t *size)
     return line;
 }
 
+/* Indented JSON is as long as its depth has it, squared. */
+static bool is_flat(struct ek_str json)
+{
+    size_t depth = 0;
+
+    for (size_t i = 0; i < json.len && depth <= DEPTH_MAX; i++) {
+        depth += json.p[i] == '[' || json.p[i] == '{';
+        depth -= depth && (json.p[i] == ']' || json.p[i] == '}');
+    }
+    return depth <= DEPTH_MAX;
+}
+
 static void check_indent(struct ek_str json)
 {
     EK_AUTO(ek_buf) out = {0};
     EK_AUTO(ek_buf) again = {0};
 
-    yyjson_doc *doc = json.len < JSON_MAX ? ek_json_parse(json.p, json.len, NULL) : NULL;
+    if (json.len >= JSON_MAX || !is_flat(json))
+        return;
+    yyjson_doc *doc = ek_json_parse(json.p, json.len, NULL);
     if (!doc)
         return;
     ek_buf_init(&out, 1 << 24);

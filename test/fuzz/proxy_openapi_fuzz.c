@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     EK_AUTO(ek_buf) again = {0};
     const char *key;
     yyjson_val *name, *item;
-    yyjson_obj_iter iter;
+    yyjson_obj_iter iter, merged;
 
     ek_buf_init(&out, 1 << 24);
     ek_buf_init(&again, 1 << 24);
@@ -29,11 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     yyjson_val *paths = yyjson_obj_get(yyjson_doc_get_root(after), "paths");
     fuzz_require(yyjson_obj_get(paths, "api/v1") && yyjson_obj_get(paths, "apis/apps/v1"));
     yyjson_obj_iter_init(yyjson_obj_get(yyjson_doc_get_root(before), "paths"), &iter);
+    yyjson_obj_iter_init(paths, &merged); /* finds members in the order of the first one at once */
     while ((name = yyjson_obj_iter_next(&iter))) {
         key = yyjson_get_str(name);
         item = yyjson_obj_iter_get_val(name);
         fuzz_require(strlen(key) != yyjson_get_len(name) ||
-                     ek_json_equal(item, yyjson_obj_get(paths, key)));
+                     ek_json_equal(item, yyjson_obj_iter_get(&merged, key)));
     }
     fuzz_require(ek_openapi_merge((struct ek_str){out.data, out.len}, group_versions, 2, &again));
     fuzz_require(!strcmp(ek_buf_str(&out), ek_buf_str(&again)));
