@@ -182,7 +182,7 @@ static void put_version(yyjson_mut_doc *doc, yyjson_mut_val *status, yyjson_val 
                 yyjson_obj_get(from, "nodeInfo"), "kubeletVersion");
 }
 
-/* Which image a container runs, and the state that it is in, without its texts. */
+/* Which image a container runs, with its ID, and the state that it is in, without its texts. */
 static void put_states(yyjson_mut_doc *doc, yyjson_mut_val *status, yyjson_val *from)
 {
     static const char *const states[] = {"waiting", "running", "terminated"};
@@ -195,6 +195,7 @@ static void put_states(yyjson_mut_doc *doc, yyjson_mut_val *status, yyjson_val *
         yyjson_mut_val *to = yyjson_mut_arr_add_obj(doc, list);
         copy_member(doc, to, one, "name");
         copy_member(doc, to, one, "image");
+        copy_member(doc, to, one, "imageID");
         yyjson_mut_val *state = yyjson_mut_obj_add_obj(doc, to, "state");
         for (size_t s = 0; s < EK_ARRAY_SIZE(states); s++)
             if (yyjson_obj_get(yyjson_obj_get(one, "state"), states[s]))

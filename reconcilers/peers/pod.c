@@ -190,13 +190,13 @@ static bool is_image_of(const char *name, size_t len, const char *wanted)
 
 /* True when the last part of an image's path, before ":" and a tag, shows that the tag is a
  * Kubernetes version: it is the component's own name, or that of an image of all components
- * (hyperkube; hardened-kubernetes of RKE2). Every other image may have its vendor's numbers, and so
- * may a tag without the "v" of Kubernetes'. */
+ * (hyperkube; hardened-kubernetes of RKE2), and the tag begins as v1 does. Every other image may
+ * have its vendor's numbers, and so may another tag. */
 static bool has_kubernetes_tag(const char *name, size_t len, const char *component)
 {
-    char first = name[len + 1];
+    const char *tag = name + len + 1;
 
-    if (first >= '0' && first <= '9')
+    if (tag[0] != 'v' || tag[1] < '0' || tag[1] > '9')
         return false;
     if (is_image_of(name, len, component))
         return true;
@@ -233,29 +233,51 @@ static const char *version_of(const char *image, const char *component, struct e
     return tag;
 }
 
-/* True when both references have a tag, and not the same one. */
-static bool differ(const char *a, const char *b)
+static bool has_tag_of(const char *image, const char *other)
 {
-    const char *x = tag_of(a), *y = tag_of(b);
+    const char *x = tag_of(image), *y = tag_of(other);
 
     return x && y &&
-           !ek_str_eq((struct ek_str){x, strcspn(x, "@")}, (struct ek_str){y, strcspn(y, "@")});
+           ek_str_eq((struct ek_str){x, strcspn(x, "@")}, (struct ek_str){y, strcspn(y, "@")});
+}
+
+/* "sha256:..." of a reference, "" without. */
+static const char *digest_of(const char *image)
+{
+    const char *at = strchr(image, '@');
+
+    return at ? at + 1 : strncmp(image, "sha256:", 7) == 0 ? image : "";
+}
+
+/* How what a spec says of the image misfits what the status says; "" where it fits, and where one
+ * of them says nothing. The spec of a mirror pod is a copy, so its tag needs the status. */
+static const char *misfit_of(const char *spec, const char *running, const char *id, bool is_copy)
+{
+    const char *digest = digest_of(spec);
+
+    if (!*spec || !*running || has_tag_of(spec, running))
+        return "";
+    if (tag_of(running))
+        return tag_of(spec) ? "is not what runs" : "";
+    if (*digest && (!strcmp(digest, digest_of(running)) || !strcmp(digest, digest_of(id))))
+        return "";
+    return is_copy && tag_of(spec) ? "is not confirmed by the status" : "";
 }
 
 void ek_pod_image_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
                        struct ek_pod_image *ret_image)
 {
-    const char *spec = ek_json_str(ek_pod_container(pod, component), "image", NULL);
-    const char *running = ek_json_str(ek_pod_container_status(pod, component), "image", NULL);
+    yyjson_val *status = ek_pod_container_status(pod, component);
+    const char *spec = ek_json_text(ek_pod_container(pod, component), "image");
+    const char *running = ek_json_text(status, "image");
+    const char *misfit = misfit_of(spec, running, ek_json_text(status, "imageID"), is_mirror(pod));
 
-    spec = spec ? spec : "";
-    running = running ? running : "";
-    ret_image->stale = "";
-    if (differ(spec, running))
-        ret_image->stale = ek_arena_printf(arena, "is not what runs: image %s, running %s",
+    ret_image->doubt = "";
+    if (*misfit)
+        ret_image->doubt = ek_arena_printf(arena, "%s: image %s, running %s", misfit,
                                            ek_notes_cut(arena, spec, IMAGE_SHOWN),
                                            ek_notes_cut(arena, running, IMAGE_SHOWN));
     ret_image->version = version_of(running, component, arena);
-    if (!*ret_image->version && !*ret_image->stale)
+    if (!*ret_image->version && !*ret_image->doubt)
         ret_image->version = version_of(spec, component, arena);
 }

@@ -45,7 +45,7 @@ bool ek_pod_is_running(const struct ek_obj *pod);
 /* The container of pod that is called like the component, else the first; NULL without any. */
 yyjson_val *ek_pod_container(const struct ek_obj *pod, const char *component);
 
-/* The status of that container; NULL while there is none. */
+/* The status of that container, borrowed from pod; NULL when the pod's status has none of it. */
 yyjson_val *ek_pod_container_status(const struct ek_obj *pod, const char *component);
 
 /*
@@ -69,18 +69,21 @@ struct ek_pod_image {
     const char *version; /* of the tag, "_" put back to "+" ("v1.34.2+k3s1"); "" when there is no
                             tag (a bare digest), or none that is a Kubernetes version: vendors'
                             cloud controllers have versions of their own */
-    const char *stale;   /* "" unless the tags of spec and status differ; then what to say of the
-                            spec: "is not what runs: image A, running B" */
+    const char *doubt;   /* "" unless the status names another image than the spec, or one that may
+                            be another; then what to say of the spec: "is not what runs: image A,
+                            running B" */
 };
 
 /*
  * Reads the image of component's container. What runs is what the status says
  * (core/v1/types.go:ContainerStatus): the spec of a mirror pod is a copy that its kubelet made, and
  * may have kept while the process became another one (rancher/rke2 pull request 4508). The spec's
- * tag is the version only where the status has no tag, or the same. References are compared by
- * their tags, because container runtimes spell the names of registries in their own way
- * ("docker.io" for "index.docker.io"). A status is the word of its kubelet, also of a pod that the
- * kubelet did not create. Strings live in the arena or are constants; never fails.
+ * tag is the version only where the status says nothing, has the same tag, or has no tag and the
+ * digest that the spec names; of a pod that is no mirror pod also where it has another digest.
+ * References are compared by their tags, because container runtimes spell the names of registries
+ * in their own way ("docker.io" for "index.docker.io"). A status is the word of its kubelet, also
+ * of a pod that the kubelet did not create. Strings live in the arena or are constants; never
+ * fails.
  */
 void ek_pod_image_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
                        struct ek_pod_image *ret_image);

@@ -362,7 +362,7 @@ static const char *unsettled(const struct ek_obj *pod, const char *component,
     if (mirror && hash && strcmp(mirror, hash) != 0)
         return "its annotations config.hash and config.mirror differ";
     ek_pod_image_read(pod, component, arena, &image);
-    return *image.stale ? ek_arena_printf(arena, "its spec %s", image.stale) : NULL;
+    return *image.doubt ? ek_arena_printf(arena, "its spec %s", image.doubt) : NULL;
 }
 
 static int by_name(const void *a, const void *b)

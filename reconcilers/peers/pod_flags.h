@@ -48,8 +48,8 @@ struct ek_pod_flags {
 
 /*
  * Reads the flags of component's container in pod. They are unread also when the pod does not
- * speak for a running process: the container is known not to run or runs another image than the
- * spec's (ek_pod_image_read), or a static pod is being replaced by its kubelet.
+ * speak for a running process: the container is known not to run, or its image may be another one
+ * than the spec's (ek_pod_image_read), or a static pod is being replaced by its kubelet.
  */
 void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
                        struct ek_pod_flags *ret_flags);

@@ -227,14 +227,15 @@ static void collect_proxies(struct facts *f)
         ek_pod_image_read(pod, ek_component_name(EK_KUBE_PROXY), f->arena, &image);
         ek_tally_add(&versions, image.version, node);
         pair_up(f, &pairs, node, image.version);
-        bool said = *image.stale && !ek_skew_ignored(f->spec, EK_KUBE_PROXY);
+        bool said = *image.doubt && !ek_skew_ignored(f->spec, EK_KUBE_PROXY);
         if (said && n_stale++ == 0)
-            stale = ek_arena_printf(f->arena, "the spec of %s %s", ek_obj_name(pod), image.stale);
+            stale = ek_arena_printf(f->arena, "the spec of %s %s", ek_obj_name(pod), image.doubt);
     }
     if (n_stale == 1)
         ek_notes_add(f->notes, "%s", stale);
     else if (n_stale)
-        ek_notes_add(f->notes, "%s; so it is with %zu more pods of kube-proxy", stale, n_stale - 1);
+        ek_notes_add(f->notes, "%s; the same is true of %zu more pods of kube-proxy", stale,
+                     n_stale - 1);
     add_groups(f, EK_KUBE_PROXY, &versions);
     add_pairs(f, &pairs.tally);
 }

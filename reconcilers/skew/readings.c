@@ -286,9 +286,9 @@ const char *ek_facts_pod_readings__(struct facts *f, const struct ek_obj *pod,
     ek_pod_image_read(pod, name, f->arena, &image);
     readings[*n] = ek_facts_reading__(EK_SOURCE_POD_IMAGE, "its pod's image", image.version,
                                       ek_pod_is_running(pod));
-    if (*image.stale)
+    if (*image.doubt)
         readings[*n].conflict =
-            ek_arena_printf(f->arena, "the spec of pod %s %s", ek_obj_name(pod), image.stale);
+            ek_arena_printf(f->arena, "the spec of pod %s %s", ek_obj_name(pod), image.doubt);
     readings[(*n)++].unproven = !proven;
     return unread;
 }

@@ -111,7 +111,7 @@ static const struct {
      "\"image\":\"r\",\"imageID\":\"i\",\"state\":{\"waiting\":{\"message\":\"s\"}}}]}}",
      "{\"kind\":\"Pod\"," META ",\"spec\":{\"nodeName\":\"n\",\"hostNetwork\":true,\"containers\":["
      "{\"name\":\"c\"}]},\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"c\","
-     "\"image\":\"r\",\"state\":{\"waiting\":{}}}]}}"},
+     "\"image\":\"r\",\"imageID\":\"i\",\"state\":{\"waiting\":{}}}]}}"},
     {"a node",
      "{\"kind\":\"Node\"," META ",\"spec\":{\"providerID\":\"s\"},\"status\":{\"nodeInfo\":{"
      "\"kubeletVersion\":\"v1.36.0\",\"machineID\":\"s\"},\"addresses\":[],\"images\":[{\"names\":["

@@ -317,7 +317,7 @@ static const struct row instances[] = {
      HELP GATE "v1beta1, or let its /metrics be read at the pod's address (--bind-address)\n"},
     {"candidates are not missed before there were any",
      ONE "version=v1.27.4\npod " SCHED " n1 static=false image=" SCHED
-         ":latest\ndeny candidates not served",
+         ":v1\ndeny candidates not served",
      "peer 10.0.0.1:6443 live reachable 1.27/1.27/1.26 Version\n" SCHED
      " n1 ?/?/? PodImage Unparsable\n" ASK,
      ""},
@@ -401,7 +401,7 @@ static const struct row instances[] = {
      SCHED " n1 1.34/~1.34/~1.33 PodImage\n", ""},
     {"a digest only", "pod " SCHED " n1 static=false image=x:5000/" SCHED "@sha256:00ff",
      SCHED " n1 ?/?/? None NotObservable\n", "the version of kube-scheduler on n1 " HELP},
-    {"a tag that is no version", "pod " SCHED " n1 static=false image=" SCHED ":latest",
+    {"a tag that is no version", "pod " SCHED " n1 static=false image=" SCHED ":v1",
      SCHED " n1 ?/?/? PodImage Unparsable\n", ""},
     {"the status says what runs, whatever the spec says",
      "pod " SCHED " n1 static=false image=index.docker.io/" RKE2 ":v1.25.11-rke2r1-build20230614 "
@@ -464,7 +464,7 @@ static const struct row nodes[] = {
     {"a kube-proxy's status says what runs",
      "node n1 kubelet=v1.36.2\nnode n2 kubelet=v1.36.2\n"
      "pod kube-proxy n1 running=x/kube-proxy:v1.33.0\n"
-     "pod kube-proxy n2 running=sha256:00ff\n",
+     "pod kube-proxy n2 static=false running=sha256:00ff\n",
      "kubelet \"v1.36.2\" 2: n1 n2 1.36/1.36/? Node\n"
      "kube-proxy \"v1.36.2\" 1: n2 1.36/1.36/? PodImage\n"
      "kube-proxy \"v1.33.0\" 1: n1 1.33/1.33/? PodImage\n"
