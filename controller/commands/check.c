@@ -270,7 +270,7 @@ static const struct ek_flag flags[] = {
     {.name = "ignore",
      .type = EK_FLAG_STRINGS,
      .offset = offsetof(struct ek_check_options, ignored),
-     .help = "`component` to list but not to judge, in addition to "
+     .help = "A `component` that is listed but not judged, in addition to "
              "spec.skewPolicy.ignoredComponents, such as one that the provider of the control "
              "plane hides. Can be repeated",
      .choices = {"kube-apiserver", "kube-controller-manager", "kube-scheduler",
@@ -317,7 +317,8 @@ const struct ek_command ek_check_command = {
         "exit code is about the version skew alone: an API server that is not reachable or not "
         "ready, and whose versions are known, does not change the exit code. The report then "
         "begins "
-        "with \"Not ready\" and the reason of the condition Ready, which the formats json and yaml "
+        "with \"Not ready\" or \"Readiness unknown\" and the reason of the condition Ready, which "
+        "the formats json and yaml "
         "have.",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),

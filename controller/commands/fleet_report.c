@@ -73,11 +73,13 @@ static const char *or_dash(const char *s)
     return *s ? s : "-";
 }
 
-static bool is_unready(yyjson_val *row)
+/* What a row's Ready says besides the verdict on its skew: EK_CELL_BAD that the control plane is
+ * not ready, EK_CELL_WARN that this is not known, EK_CELL_PLAIN nothing. */
+static enum ek_cell_style readiness_of(yyjson_val *row)
 {
     EK_AUTO(ek_skew_headline)
     headline = ek_skew_headline(ek_json_get(row, "controlPlane", "status", NULL));
-    return *headline.why;
+    return *headline.why ? headline.style : EK_CELL_PLAIN;
 }
 
 /* "1 with violations, 1 not read, 2 supported (1 not ready)"; what no cluster is, is left out. */
@@ -93,7 +95,7 @@ static char *summary_of(yyjson_val *root)
     {
         size_t class = class_of((int)yyjson_get_int(yyjson_obj_get(row, "exitCode")));
         counts[class]++;
-        unready[class] += is_unready(row);
+        unready[class] += readiness_of(row) == EK_CELL_BAD;
     }
     for (size_t c = 0; c < EK_ARRAY_SIZE(classes); c++) {
         if (counts[c])
@@ -178,8 +180,11 @@ static struct class class_of_all(yyjson_val *root)
 
     yyjson_arr_foreach(yyjson_obj_get(root, "clusters"), i, n, row)
     {
-        if (worst.code == EK_EXIT_OK && is_unready(row))
-            worst = (struct class){EK_EXIT_OK, EK_CELL_BAD, "Not ready", ""};
+        enum ek_cell_style readiness = readiness_of(row);
+        if (worst.code != EK_EXIT_OK || worst.style == EK_CELL_BAD || readiness == EK_CELL_PLAIN)
+            continue;
+        worst = (struct class){EK_EXIT_OK, readiness,
+                               readiness == EK_CELL_BAD ? "Not ready" : "Readiness unknown", ""};
     }
     return worst;
 }

@@ -15,7 +15,8 @@
 
 /*
  * What a report says first of a status: the verdict on the skew, "Supported"; or, where Ready is
- * not True for a reason that is not the skew's, Ready: "Not ready (PeerUnreachable)".
+ * not True for a reason that is not the skew's, Ready: "Not ready (PeerUnreachable)", and
+ * "Readiness unknown (NotTrusted)" where it is Unknown.
  */
 struct ek_skew_headline {
     char *words; /* owned */

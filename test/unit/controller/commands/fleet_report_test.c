@@ -111,19 +111,37 @@ START_TEST(the_tables)
 }
 END_TEST
 
-/* What is not ready is not called supported, though its skew is. */
+/* What is not ready, or not known to be, is not called supported, though its skew is. */
+static const struct {
+    const char *status, *rows, *title;
+} readiness[] = {
+    {"False",
+     "Clusters: 1 supported (1 not ready)\n"
+     "\n"
+     "CLUSTER   VERDICT                       PEERS   VERSIONS   VIOLATIONS   UNKNOWN   EXIT "
+     "CODE   REASON\n"
+     "east      Not ready (PeerUnreachable)   2/2     1.36       0            0         0     "
+     "      cp-2 is down\n",
+     "<title>Not ready: version skew of clusters</title>"},
+    {"Unknown",
+     "Clusters: 1 supported\n"
+     "\n"
+     "CLUSTER   VERDICT                               PEERS   VERSIONS   VIOLATIONS   UNKNOWN   "
+     "EXIT CODE   REASON\n"
+     "east      Readiness unknown (PeerUnreachable)   2/2     1.36       0            0         "
+     "0           cp-2 is down\n",
+     "<title>Readiness unknown: version skew of clusters</title>"},
+};
+
 START_TEST(not_ready)
 {
-    static const char wanted[] =
-        "Clusters: 1 supported (1 not ready)\n"
-        "\n"
-        "CLUSTER   VERDICT                       PEERS   VERSIONS   VIOLATIONS   UNKNOWN   EXIT "
-        "CODE   REASON\n"
-        "east      Not ready (PeerUnreachable)   2/2     1.36       0            0         0     "
-        "      cp-2 is down\n";
-    EK_AUTOPTR(ek_obj, ek_obj_unref) *down = read_object("{\"status\":{" STATUS(
-        "Supported", 0, 0) ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":"
-                           "\"PeerUnreachable\",\"message\":\"cp-2 is down\"}]}}");
+    EK_AUTOFREE char *status =
+        ek_xasprintf("{\"status\":{" STATUS(
+                         "Supported", 0, 0) ",\"conditions\":[{\"type\":\"Ready\","
+                                            "\"status\":\"%s\",\"reason\":"
+                                            "\"PeerUnreachable\",\"message\":\"cp-2 is down\"}]}}",
+                     readiness[_i].status);
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *down = read_object(status);
     const struct ek_fleet_cluster clusters[] = {{"east", 0, down, ""}};
     EK_AUTOPTR(ek_obj, ek_obj_unref) *fleet = ek_fleet_object(clusters, 1);
     EK_AUTO(ek_buf) out;
@@ -133,10 +151,9 @@ START_TEST(not_ready)
     ek_buf_init(&out, 1 << 20);
     ek_buf_init(&page, 1 << 20);
     ck_assert_int_eq(ek_fleet_report(NULL, ek_obj_root(fleet), false, &out), 0);
-    ck_assert_str_eq(ek_buf_str(&out), wanted);
+    ck_assert_str_eq(ek_buf_str(&out), readiness[_i].rows);
     ck_assert_int_eq(ek_fleet_html(&at_ms, ek_obj_root(fleet), false, &page), 0);
-    ck_assert_ptr_nonnull(
-        strstr(ek_buf_str(&page), "<title>Not ready: version skew of clusters</title>"));
+    ck_assert_ptr_nonnull(strstr(ek_buf_str(&page), readiness[_i].title));
 }
 END_TEST
 
@@ -168,7 +185,7 @@ int main(void)
     tcase_add_loop_test(tc, exit_codes, 0, EK_ARRAY_SIZE(exits));
     tcase_add_test(tc, the_object);
     tcase_add_test(tc, the_tables);
-    tcase_add_test(tc, not_ready);
+    tcase_add_loop_test(tc, not_ready, 0, (int)EK_ARRAY_SIZE(readiness));
     tcase_add_test(tc, the_page);
     return ek_test_run("fleet_report", tc);
 }
