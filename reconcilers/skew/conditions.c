@@ -276,7 +276,7 @@ static struct ek_skew_cond custom_discovery(const struct ek_skew_report *r, stru
                 discovery_example(r, arena, true), EK_SPREADING_MS / 1000);
 }
 
-/* What API servers are to be brought to: before there is emulation, a version is all there is. */
+/* What API servers are to be brought to: API servers before 1.31 have no emulation version. */
 static const char *one_version(const struct ek_skew_report *r)
 {
     const struct ek_skew_bound *oldest = &r->judgement.bounds.min_bv;

@@ -134,7 +134,7 @@ struct oldest ek_facts_oldest_server__(const struct ek_skew_facts *facts)
 }
 
 /* LeaseCandidates are not served by default: that is worth a sentence only where they would have
- * helped and could be served, or where it is permission that lacks. */
+ * helped and could be served, or where permission is missing. */
 static void note_candidates(struct facts *f)
 {
     const struct ek_objs *objs = &f->view->candidates;

@@ -64,8 +64,10 @@ struct ek_versions {
     bool assumed_min_compat;                            /* MCV := EV-1, not below max(BV-3, 1.31) */
     enum ek_source source;                              /* of binary */
     enum ek_source emulation_source, min_compat_source; /* EK_SOURCE_NONE: unknown or assumed */
-    bool unproven;             /* binary is the word of a pod that proves nothing
-                                  (ek_pod_is_proven) */
+    bool unproven; /* binary is the word of a pod that proves nothing
+                      (ek_pod_is_proven) */
+    bool no_pod;   /* of an instance that no pod is seen of: its image, flags and metrics
+                      cannot be read */
     enum ek_disputed disputed; /* API servers; assumed_* is set for what is disputed, too */
     const char *unread; /* why no source reports the emulation version, a clause; may be "" or
                            NULL where it is known */

@@ -89,6 +89,7 @@ static struct ek_versions read_versions(struct facts *f, const struct instance *
     struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, "NotObservable", unread);
     if (row->component == EK_CLOUD_CONTROLLER_MANAGER)
         ek_facts_no_emulation__(&versions);
+    versions.no_pod = !row->pod;
     return versions;
 }
 
@@ -129,23 +130,38 @@ static int by_component_and_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* What lets the version of a controller be observed, as far as controllers as old as the API
- * servers have it. */
-static const char *observing_text(struct facts *f)
+/* True when Nodes are listed and none is of the control plane: a provider hides it, and its users
+ * start none of its processes. */
+static bool is_hidden(const struct ek_objs *nodes)
+{
+    for (size_t i = 0; i < nodes->n; i++)
+        if (ek_node_is_control_plane(nodes->items[i]))
+            return false;
+    return nodes->available && nodes->n > 0;
+}
+
+/* What lets the version of a component be observed, as far as instances as old as the API servers
+ * have it; a pod is not named to who has none. */
+static const char *observing_text(struct facts *f, enum ek_component component, bool no_pod)
 {
     struct oldest oldest = ek_facts_oldest_server__(f->out);
-    const char *const ways[] = {
-        ek_skew_candidates_text(f->arena, oldest.emulation),
-        ek_policy_has_version_info(oldest.binary)
-            ? "let its /metrics be read at the pod's address (--bind-address)"
-            : "run it from a pod whose image tag is its version"};
+    bool elects = component != EK_CLOUD_CONTROLLER_MANAGER;
+    const char *pod = !elects ? "run it from a pod whose image tag is a Kubernetes version"
+                      : ek_policy_has_version_info(oldest.binary)
+                          ? "let its /metrics be read at the pod's address (--bind-address)"
+                          : "run it from a pod whose image tag is its version";
+    const char *candidates = elects && !(no_pod && is_hidden(&f->view->nodes))
+                                 ? ek_skew_candidates_text(f->arena, oldest.emulation)
+                                 : "";
+    const char *const ways[] = {candidates, no_pod ? "" : pod,
+                                no_pod ? ek_skew_ignore_text(f->arena, component) : ""};
 
     return ek_skew_or_text(f->arena, ways, EK_ARRAY_SIZE(ways));
 }
 
-/* One sentence per component on versions without a source, with the remedy; none where nobody wants
- * its verdict. */
-static void note_unobservable(struct facts *f, enum ek_component component)
+/* One sentence per component, with pods and without, on versions without a source, with the remedy;
+ * none where nobody wants its verdict. */
+static void note_unobservable(struct facts *f, enum ek_component component, bool no_pod)
 {
     const struct ek_skew_facts *out = f->out;
     const char **names = ek_arena_alloc(f->arena, (out->n_instances + 1) * sizeof *names);
@@ -153,18 +169,19 @@ static void note_unobservable(struct facts *f, enum ek_component component)
 
     for (size_t i = 0; i < out->n_instances && !ek_skew_ignored(f->spec, component); i++) {
         const struct ek_instance_fact *fact = &out->instances[i];
-        if (fact->component == component && !fact->stale &&
+        if (fact->component == component && !fact->stale && fact->versions.no_pod == no_pod &&
             !strcmp(fact->versions.unknown_reason, "NotObservable"))
             names[n++] = fact->name;
     }
     if (n == 0)
         return;
-    const char *help = component == EK_CLOUD_CONTROLLER_MANAGER
-                           ? ", and its pod's image tag is no Kubernetes version"
-                           : ek_arena_printf(f->arena, "; %s", observing_text(f));
     ek_notes_add(f->notes,
-                 "the version of %s on %s cannot be observed: its election lease has none%s",
-                 ek_component_name(component), ek_notes_names(f->arena, names, n), help);
+                 "the version of %s on %s cannot be observed: its election lease has none, and %s; "
+                 "%s",
+                 ek_component_name(component), ek_notes_names(f->arena, names, n),
+                 no_pod ? "no pod of it is seen"
+                        : "the image of its pod has no Kubernetes version as its tag",
+                 observing_text(f, component, no_pod));
 }
 
 /* Why metrics of a process are not read: one sentence per component and reason. */
@@ -240,7 +257,9 @@ void ek_facts_collect_instances__(struct facts *f)
         ek_notes_add(f->notes, "%zu more instances of control plane components were not examined",
                      table.n_dropped);
     note_silences(f, &table);
-    note_unobservable(f, EK_KUBE_CONTROLLER_MANAGER);
-    note_unobservable(f, EK_KUBE_SCHEDULER);
-    note_unobservable(f, EK_CLOUD_CONTROLLER_MANAGER);
+    for (int no_pod = 0; no_pod <= 1; no_pod++) {
+        note_unobservable(f, EK_KUBE_CONTROLLER_MANAGER, no_pod);
+        note_unobservable(f, EK_KUBE_SCHEDULER, no_pod);
+        note_unobservable(f, EK_CLOUD_CONTROLLER_MANAGER, no_pod);
+    }
 }

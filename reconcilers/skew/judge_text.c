@@ -39,8 +39,8 @@ const char *ek_judge_text_incomplete(struct ek_arena *arena, const struct ek_ske
                            ek_skew_names_text(arena, unknown, n_unknown, n_unknown, NAMES_SHOWN));
 }
 
-/* The components that emulate besides API servers, and elect a leader. */
-static bool elects(enum ek_component component)
+/* True for the components that take --emulated-version, API servers left out. */
+static bool emulates(enum ek_component component)
 {
     return component == EK_KUBE_CONTROLLER_MANAGER || component == EK_KUBE_SCHEDULER;
 }
@@ -175,10 +175,8 @@ static const char *upgrade_text(struct ek_arena *arena, const struct ek_judge_su
 static const char *return_text(struct ek_arena *arena, const struct ek_judge_subject *who,
                                struct ek_minor max, const struct ek_bounds *bounds)
 {
-    bool emulates =
-        who->component == EK_KUBE_CONTROLLER_MANAGER || who->component == EK_KUBE_SCHEDULER;
-    bool by_flag =
-        emulates && ek_policy_can_emulate(who->bv, max) && !is_older(bounds->min_bv.at, who->bv);
+    bool by_flag = emulates(who->component) && ek_policy_can_emulate(who->bv, max) &&
+                   !is_older(bounds->min_bv.at, who->bv);
     return ek_arena_printf(arena, by_flag ? "start it with --emulated-version=%s" : "return to %s",
                            ek_skew_minor_text(arena, max));
 }
@@ -250,16 +248,8 @@ struct ek_said ek_judge_text_binary(struct ek_arena *arena, const char *label, s
 #define SEE_PEERS "see the condition PeersReachable"
 #define TAGGED    "run it from a pod whose image tag is its version"
 
-/* How to leave a component out, in the cluster and in a single check. */
-static const char *ignore_text(struct ek_arena *arena, enum ek_component component)
-{
-    const char *name = ek_component_name(component);
-    return ek_arena_printf(
-        arena, "list %s in spec.skewPolicy.ignoredComponents, or run check with --ignore=%s", name,
-        name);
-}
-
-/* What has more than its pod of an API server: grant, unless it does not answer. */
+/* What lets a version of an API server be read: grant, unless the server does not answer, or the
+ * flags of its pod. */
 static const char *server_remedy(struct ek_arena *arena, const struct ek_judge_subject *who,
                                  const char *grant)
 {
@@ -272,8 +262,8 @@ static const char *server_remedy(struct ek_arena *arena, const struct ek_judge_s
     return ek_skew_or_text(arena, ways, EK_ARRAY_SIZE(ways));
 }
 
-/* What has a binary's emulation version: metrics that its release has, LeaseCandidates where each
- * API server serves them. */
+/* What lets the emulation version of a component be read: its flags, its metrics where its release
+ * reports the version there, LeaseCandidates where each API server serves them. */
 static const char *emulation_remedy(struct ek_arena *arena, const struct ek_judge_subject *who,
                                     const struct ek_bounds *bounds)
 {
@@ -281,7 +271,7 @@ static const char *emulation_remedy(struct ek_arena *arena, const struct ek_judg
     const char *const ways[] = {IN_POD, metrics ? "make its metrics readable" : "",
                                 ek_skew_candidates_text(arena, bounds->min_ev.at)};
 
-    if (!elects(who->component))
+    if (!emulates(who->component))
         return server_remedy(arena, who,
                              metrics ? "grant get on /openapi/v3/version and /metrics"
                                      : "grant get on /openapi/v3/version");
@@ -290,13 +280,16 @@ static const char *emulation_remedy(struct ek_arena *arena, const struct ek_judg
 
 /* What has a version that no source reports. Of the other components only the image is read. */
 static const char *observing_remedy(struct ek_arena *arena, enum ek_component component,
+                                    const struct ek_versions *versions,
                                     const struct ek_bounds *bounds)
 {
     if (component == EK_KUBE_APISERVER)
         return "check that it answers /version";
-    bool metrics = elects(component) && ek_policy_has_version_info(bounds->min_bv.at);
+    if (versions->no_pod)
+        return ek_skew_ignore_text(arena, component);
+    bool metrics = emulates(component) && ek_policy_has_version_info(bounds->min_bv.at);
     return ek_arena_printf(arena, "%s, or %s", metrics ? "make its metrics readable" : TAGGED,
-                           ignore_text(arena, component));
+                           ek_skew_ignore_text(arena, component));
 }
 
 /* What helps against each reason; the reasons are those of struct ek_versions. */
@@ -313,15 +306,16 @@ static const char *remedy_for(struct ek_arena *arena, const struct ek_judge_subj
         {"NodeUnproven", "if that node is of the control plane, give it the label "
                          "node-role.kubernetes.io/control-plane, which no kubelet can give itself; "
                          "otherwise remove the pod"},
-        {"Contradiction", "set spec.peers.discovery to Static and name each API server by its own "
-                          "address in spec.peers.endpoints"},
+        {"Contradiction", "read each API server by an address of its own: where Evenkeel is "
+                          "installed, set spec.peers.discovery to Static and name the addresses in "
+                          "spec.peers.endpoints; otherwise use a kubeconfig that names one server"},
     };
     if (strcmp(reason, "EmulationUnknown") == 0)
         return emulation_remedy(arena, who, bounds);
     if (strcmp(reason, "CompatibilityUnknown") == 0)
         return server_remedy(arena, who, "grant get on /version and /metrics");
     if (strcmp(reason, "NotObservable") == 0)
-        return observing_remedy(arena, who->component, bounds);
+        return observing_remedy(arena, who->component, versions, bounds);
     if (strcmp(reason, "Unparsable") == 0 && versions->source == EK_SOURCE_POD_IMAGE)
         return TAGGED;
     for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
@@ -371,7 +365,7 @@ struct ek_said ek_judge_text_vendor(struct ek_arena *arena, const char *label, s
                         "allow but may be its vendor's own numbering",
                         label, ek_skew_minor_text(arena, own)),
         ek_arena_printf(arena, "check the vendor's compatibility table, or %s",
-                        ignore_text(arena, EK_CLOUD_CONTROLLER_MANAGER))};
+                        ek_skew_ignore_text(arena, EK_CLOUD_CONTROLLER_MANAGER))};
 }
 
 struct ek_said ek_judge_text_proxy(struct ek_arena *arena, const struct ek_node_pair *pair)
@@ -408,5 +402,6 @@ struct ek_said ek_judge_text_absent(struct ek_arena *arena, enum ek_component co
     return (struct ek_said){
         ek_arena_printf(
             arena, "no live %s was seen: no LeaseCandidate, election Lease or pod names one", name),
-        ek_arena_printf(arena, "if the provider hides it, %s", ignore_text(arena, component))};
+        ek_arena_printf(arena, "if the provider hides it, %s",
+                        ek_skew_ignore_text(arena, component))};
 }

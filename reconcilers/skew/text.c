@@ -107,3 +107,12 @@ const char *ek_skew_candidates_text(struct ek_arena *arena, struct ek_minor ev)
                            "coordination.k8s.io/%s",
                            ek_minor_cmp(ev, EK_MINOR(1, 32)) > 0 ? "v1beta1" : "v1alpha2");
 }
+
+const char *ek_skew_ignore_text(struct ek_arena *arena, enum ek_component component)
+{
+    const char *name = ek_component_name(component);
+
+    return ek_arena_printf(
+        arena, "list %s in spec.skewPolicy.ignoredComponents, or run check with --ignore=%s", name,
+        name);
+}

@@ -8,6 +8,7 @@
 
 #include "api/base/arena.h"
 #include "api/version.h"
+#include "reconcilers/skew/policy.h"
 
 /* Longest name or version that is shown. */
 #define EK_SKEW_TEXT_MAX 63
@@ -28,6 +29,9 @@ const char *ek_skew_names_text(struct ek_arena *arena, const char *const *names,
 
 /* "a, b, or c": the n alternatives that are not "". */
 const char *ek_skew_or_text(struct ek_arena *arena, const char *const *alternatives, size_t n);
+
+/* How to leave component out, in the cluster and in a single check; in the arena. Never fails. */
+const char *ek_skew_ignore_text(struct ek_arena *arena, enum ek_component component);
 
 /* What makes controllers write LeaseCandidates, where the oldest emulation version of the API
  * servers is ev: v1beta1 from 1.33 on, at 1.32 v1alpha2; "" where it is older or not known

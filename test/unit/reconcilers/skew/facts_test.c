@@ -239,9 +239,15 @@ END_TEST
 #define RKE2   "rancher/hardened-kubernetes"
 #define PROVEN "\nslice 10.0.0.1\nprobe 10.0.0.1:6443 proven=true\n"
 #define BESIDE "peer 10.0.0.1:6443 live (NotProbed) ?/?/? None NotProbed\n" /* and ASK */
-#define HELP   "cannot be observed: its election lease has none; "
-#define TAG    "run it from a pod whose image tag is its version\n"
-#define GATE   "enable the feature gate CoordinatedLeaderElection with coordination.k8s.io/"
+#define HELP   "cannot be observed: its election lease has none, and no pod of it is seen; "
+#define IGNORE                                                                                     \
+    "list kube-scheduler in spec.skewPolicy.ignoredComponents, or run check with "                 \
+    "--ignore=kube-scheduler\n"
+#define UNTAGGED                                                                                   \
+    "cannot be observed: its election lease has none, and the image of its pod has no "            \
+    "Kubernetes version as its tag; "
+#define TAG  "run it from a pod whose image tag is its version\n"
+#define GATE "enable the feature gate CoordinatedLeaderElection with coordination.k8s.io/"
 
 /* A scheduler that only its election lease knows, and an API server. */
 #define ELECTED(answers)                                                                           \
@@ -297,24 +303,24 @@ static const struct row instances[] = {
      SCHED " cp-a ?/?/? LeaseCandidate Unparsable\n", ""},
     {"an election lease alone tells no version", "election " SCHED " holder=cp-a_1-2-3",
      SCHED " cp-a leader ?/?/? None NotObservable\n",
-     "the version of kube-scheduler on cp-a " HELP TAG},
+     "the version of kube-scheduler on cp-a " HELP IGNORE},
     {"and before there were LeaseCandidates and version_info",
-     ELECTED("version=v1.27.4") "1.27/1.27/1.26 Version\n" LEADS, HELP TAG},
+     ELECTED("version=v1.27.4") "1.27/1.27/1.26 Version\n" LEADS, HELP IGNORE},
     {"LeaseCandidates of 1.32",
      ELECTED(
          "version=v1.32.2 openapi=1.32") "1.32/1.32/1.31 Version ev:OpenAPI mcv:OpenAPI\n" LEADS,
-     HELP GATE "v1alpha2, or " TAG},
+     HELP GATE "v1alpha2, or " IGNORE},
     {"LeaseCandidates of 1.32, where it may be 1.31 that is emulated",
-     ELECTED("version=v1.32.2") "1.32/~1.32/~1.31 Version\n" LEADS, HELP TAG},
+     ELECTED("version=v1.32.2") "1.32/~1.32/~1.31 Version\n" LEADS, HELP IGNORE},
     {"LeaseCandidates of 1.33",
      ELECTED("version=v1.33.2 ev=1.33 mcv=1.32") "1.33/1.33/1.32 Version\n" LEADS,
-     HELP GATE "v1beta1, or " TAG},
+     HELP GATE "v1beta1, or " IGNORE},
     {"LeaseCandidates of an older emulation, and metrics of a newer binary",
      ELECTED("version=v1.35.2 ev=1.32 mcv=1.32") "1.35/1.32/1.32 Version\n" LEADS,
-     HELP GATE "v1alpha2, or let its /metrics be read at the pod's address (--bind-address)\n"},
+     HELP GATE "v1alpha2, or " IGNORE},
     {"LeaseCandidates and metrics",
      ELECTED("version=v1.36.2 ev=1.36 mcv=1.35") "1.36/1.36/1.35 Version\n" LEADS,
-     HELP GATE "v1beta1, or let its /metrics be read at the pod's address (--bind-address)\n"},
+     HELP GATE "v1beta1, or " IGNORE},
     {"candidates are not missed before there were any",
      ONE "version=v1.27.4\npod " SCHED " n1 static=false image=" SCHED
          ":v1\ndeny candidates not served",
@@ -329,7 +335,21 @@ static const struct row instances[] = {
     {"a cloud controller", "election cloud-controller-manager holder=cp-a_1",
      "cloud-controller-manager cp-a leader ?/?/? None NotObservable\n",
      "the version of cloud-controller-manager on cp-a cannot be observed: its election lease has "
-     "none, and its pod"},
+     "none, and no pod of it is seen; list cloud-controller-manager in "
+     "spec.skewPolicy.ignoredComponents, or run check with --ignore=cloud-controller-manager\n"},
+    {"where a provider hides the control plane, no gate is named",
+     ELECTED("version=v1.36.2 ev=1.36 mcv=1.35\nnode n1 kubelet=v1.36.0") "1.36/1.36/1.35 "
+                                                                          "Version\n" SCHED
+                                                                          " cp-a leader ?/?/? None "
+                                                                          "NotObservable\nkubelet "
+                                                                          "\"v1.36.0\" 1: n1 "
+                                                                          "1.36/1.36/? Node\n" ASK,
+     HELP IGNORE},
+    {"metrics of a pod whose image says nothing",
+     ONE "version=v1.36.2 ev=1.36 mcv=1.35\npod " SCHED " n1 static=false image=x/base:1",
+     "peer 10.0.0.1:6443 live reachable 1.36/1.36/1.35 Version\n" SCHED
+     " n1 ?/?/? None NotObservable\n" ASK,
+     UNTAGGED GATE "v1beta1, or let its /metrics be read at the pod's address (--bind-address)\n"},
     {"pod, lease and node are one instance",
      "election " KCM " holder=host-1_uuid\nnode n1 hostname=host-1 kubelet=v1.36.0\n"
      "pod " KCM " n1 ip=10.0.0.1 image=registry.k8s.io/" KCM ":v1.35.3" PROVEN,
@@ -382,7 +402,7 @@ static const struct row instances[] = {
      "pod " SCHED " n4 static=false image=corp.example/" SCHED ":1.4.0",
      SCHED " n1 ?/?/? None NotObservable\n" SCHED " n2 ?/?/? None NotObservable\n" SCHED
            " n3 ?/?/? None NotObservable\n" SCHED " n4 ?/?/? None NotObservable\n",
-     "the version of kube-scheduler on n1, n2, n3 and 1 more " HELP},
+     "the version of kube-scheduler on n1, n2, n3 and 1 more " UNTAGGED TAG},
     {"builds that keep Kubernetes' numbers",
      "pod " SCHED " n1 static=false image=public.ecr.aws/eks-distro/kubernetes/" SCHED
      ":v1.34.1-eks-1-34-5\n"
@@ -400,7 +420,7 @@ static const struct row instances[] = {
     {"tag and digest", "pod " SCHED " n1 static=false image=" SCHED ":v1.34.2@sha256:00ff",
      SCHED " n1 1.34/~1.34/~1.33 PodImage\n", ""},
     {"a digest only", "pod " SCHED " n1 static=false image=x:5000/" SCHED "@sha256:00ff",
-     SCHED " n1 ?/?/? None NotObservable\n", "the version of kube-scheduler on n1 " HELP},
+     SCHED " n1 ?/?/? None NotObservable\n", "the version of kube-scheduler on n1 " UNTAGGED TAG},
     {"a tag that is no version", "pod " SCHED " n1 static=false image=" SCHED ":v1",
      SCHED " n1 ?/?/? PodImage Unparsable\n", ""},
     {"the status says what runs, whatever the spec says",
@@ -414,7 +434,7 @@ static const struct row instances[] = {
      "pod " SCHED " n1 static=false image=x/" SCHED ":v1.30.4 running=x/base:v1.31.0",
      SCHED " n1 ?/?/? None NotObservable conflict(the spec of pod " SCHED "-n1 is not what runs: "
            "image x/" SCHED ":v1.30.4, running x/base:v1.31.0)\n",
-     "the version of kube-scheduler on n1 " HELP},
+     "the version of kube-scheduler on n1 " UNTAGGED TAG},
     {"a pod that waits", "pod " SCHED " n1 phase=Pending",
      SCHED " n1 stale:NotRunning 1.36/~1.36/~1.35 PodImage unproven\n", ""},
     {"a pod that has ended", "pod " SCHED " n1 phase=Failed", "", ""},

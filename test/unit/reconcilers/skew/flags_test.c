@@ -230,8 +230,9 @@ static const struct row {
      SERVER("ev=1.36 mcv=1.35 info=1.35.4 info_ev=1.35 info_mcv=1.34") POD LOCAL
      "|--emulated-version=1.34",
      "cp-a Unknown:ApiserverUnknown 1.34 PodFlags",
-     "seems to answer at 10.0.0.1:6443 (set spec.peers.discovery to Static and name each API "
-     "server"},
+     "seems to answer at 10.0.0.1:6443 (read each API server by an "
+     "address of its own: where Evenkeel is installed, set spec.peers.discovery to Static and name "
+     "the addresses"},
     {"flags that the binary refuses are not those of its process",
      AT_1_36 POD LOCAL "|--emulated-version=1.37", "cp-a Unknown:EmulationUnknown",
      "sets versions that a binary of 1.36 refuses"},
