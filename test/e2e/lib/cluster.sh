@@ -262,7 +262,11 @@ hooks() { kubectl get "${1}webhookconfiguration" evenkeel -o 'jsonpath={.webhook
 hooks_are() { [ "$(hooks "$1")" = "$2" ]; } # mutating|validating, names
 
 # Whether the status of the ControlPlane has a node of version v1.36.N, and whether a problem has that text.
-published() { kubectl get ekcp cluster -o "jsonpath={.status.nodes[*].version}" | grep -q "v1\.36\.$1\b"; }
+# A change that only a working controller publishes: a kubelet of another version.
+changes=0
+change_node() { changes=$((changes + 1)); post_node changed "v1.36.$changes"; }
+is_published() { kubectl get ekcp cluster -o "jsonpath={.status.nodes[*].version}" | grep -q "v1\.36\.$changes\b"; }
+publishes() { change_node; eventually "$1" "$2" is_published; } # seconds, message of a failure
 status_says() { kubectl get ekcp cluster -o jsonpath='{.status.problems}' | grep -qF -e "$1"; }
 
 condition() { # type, jsonpath field

@@ -87,13 +87,6 @@ end_phase() {
 }
 
 pause() { read -rt "$1" <> <(:) || :; }
-# Waits for a change that only a working controller publishes.
-n=0
-publishes() { # seconds
-  n=$((n + 1))
-  post_node "change-$n" v1.36.$n
-  eventually "$1" "$PHASE: a change is not published" published $n
-}
 reachable() { kubectl get ekcp cluster -o "jsonpath={.status.peers[?(@.name==\"$1\")].reachable}" | grep -qx "$2"; }
 
 # --- the end of each script ----------------------------------------------------------------------

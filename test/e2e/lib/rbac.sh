@@ -252,13 +252,13 @@ start_evenkeel() {
     --webhook-namespace=evenkeel-system --webhook-url=https://127.0.0.1:9443 >"$RUN/evenkeel.log" 2>&1 &
   PID=$!
 }
-n=0
-poke() { n=$((n + 1)); post_node poke "v1.36.$n"; }
 has_violation() { [ "$(kubectl get ekcp cluster -o 'jsonpath={.status.summary.violations}')" = "$1" ]; }
 # A verdict that changes for the worse and back, twice: Events, the second time a series of them.
-flip() {
-  post_node old v1.20.0; eventually 20 "no violation is seen" has_violation 1
-  kubectl delete node old >/dev/null; eventually 20 "the violation stays" has_violation 0
+make_event_series() {
+  for _ in 1 2; do
+    post_node old v1.20.0; eventually 20 "no violation is seen" has_violation 1
+    kubectl delete node old >/dev/null; eventually 20 "the violation stays" has_violation 0
+  done
 }
 event_series() {
   kubectl get events.events.k8s.io -n default -o json | jq -e 'any(.items[]; .regarding.kind == "ControlPlane"
@@ -275,7 +275,7 @@ make_objects() {
 }
 everything_works() {
   eventually 30 "no ControlPlane appears" kubectl get controlplane cluster
-  poke; eventually 20 "nothing is published" published $n
+  publishes 20 "nothing is published"
   eventually 20 "no policy is judged" is_tinted Fail
   eventually 20 "no gate is enforced" is_enforced
   release first; eventually 20 "no later release is followed" is_released first
@@ -338,8 +338,7 @@ goes() { # permission, where, text
     scrape) eventually 20 "$1: scrapes are still refused" scrape_says 200 ;;
   esac
   if [[ $1 = evenkeel-events* ]]; then
-    flip
-    flip
+    make_event_series
     eventually 20 "$1 came back, but no series" event_series
   fi
 }
@@ -353,14 +352,18 @@ check_round() {
 run_round() {
   each_row before_the_run
   start_evenkeel
-  if grep -q '^evenkeel-events ' "$RUN/round"; then flip; flip; else poke; fi
+  if grep -q '^evenkeel-events ' "$RUN/round"; then make_event_series; else change_node; fi
   each_row shows
   give_back
   each_row goes
   # A change ends the pause after a failure.
-  poke
-  if [ -n "$OBJECTS" ]; then another_tint; another_plan; kubectl annotate --overwrite --all ekfg "e2e=$n" >/dev/null; fi
-  eventually 90 "the permissions came back, but nothing is published" published $n
+  change_node
+  if [ -n "$OBJECTS" ]; then
+    another_tint
+    another_plan
+    kubectl annotate --overwrite --all ekfg "e2e=$changes" >/dev/null
+  fi
+  eventually 90 "the permissions came back, but nothing is published" is_published
   eventually 90 "the permissions came back, but something is wrong" nothing_is_wrong
   stop_evenkeel
 }
