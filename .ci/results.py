@@ -4,7 +4,7 @@
 
 usage: results.py ctest FOLDER STAGE REPEAT CTEST...      runs CTEST; stores and prints its results
        results.py add FOLDER STAGE NAME STATUS REPEAT LOG   stores one result: passed, failed or skipped
-       results.py summary FOLDER STAGE...                   prints failures, slow tests and totals; exits 1 on a failure,
+       results.py summary FOLDER STAGE...                   prints failures, slow tests and totals; exits 1 on failure,
                                                             and when one of the stages has stored nothing
 
 FOLDER has a file for each stage, and belongs to one run. REPEAT is the command that repeats a test alone; "{name}"

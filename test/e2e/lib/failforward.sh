@@ -51,7 +51,8 @@ policy() { # namespace, further members of the spec
 P
 }
 runs() { # namespace, version: this version alone, and it works
-  echo "$1: $(csvs "$1"): $(csv "$1" "$2"): $(kubectl get ekff widget -n "$1" -o jsonpath='{.status}' 2>/dev/null || true)"
+  printf '%s: %s: %s: ' "$1" "$(csvs "$1")" "$(csv "$1" "$2")"
+  echo "$(kubectl get ekff widget -n "$1" -o jsonpath='{.status}' 2>/dev/null || true)"
   csvs_are "$1" "widget.v$2" && csv_is "$1" "$2" 'Succeeded/*'
 }
 strategy() { kubectl get operatorgroup og -n "$1" -o jsonpath='{.spec.upgradeStrategy}'; }
@@ -62,4 +63,6 @@ objects_written() { # namespace: all but reports and Events
   writes_in "$1" | grep -vE '^[a-z]+ (events|failforwardstatuses|failforwardstatuses/status) ' || true
 }
 resources_written() { writes_in "$1" | awk '{ print $2 }' | sort -u | paste -sd' '; } # namespace
-happened() { kubectl get events -n "$1" -o json | jq -e --arg r "$2" 'any(.items[]; .reason == $r)' >/dev/null; } # reason
+happened() { # namespace, reason
+  kubectl get events -n "$1" -o json | jq -e --arg r "$2" 'any(.items[]; .reason == $r)' >/dev/null
+}
