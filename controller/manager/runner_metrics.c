@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/manager/runner_metrics.h"
 
+/* Lines per minute and controller. */
+#define FAILURES_MAX 10
+
 static void on_begin(void *ctx)
 {
     struct ek_runner_metrics *m = ctx;
@@ -18,10 +21,10 @@ static void on_failed(void *ctx, const char *key, const char *id, enum ek_reconc
 {
     struct ek_runner_metrics *m = ctx;
     (void)result;
-    ek_log_error_limited(m->log, err, 10, 60000, "Reconciler error",
-                         EK_S("controller", m->controller), EK_S("controllerGroup", "evenkeel.dev"),
-                         EK_S("controllerKind", m->kind), EK_S("name", key),
-                         EK_S("reconcileID", id));
+    ek_log_error_within(m->log, err, &m->failures, "Reconciler error",
+                        EK_S("controller", m->controller), EK_S("controllerGroup", "evenkeel.dev"),
+                        EK_S("controllerKind", m->kind), EK_S("name", key),
+                        EK_S("reconcileID", id));
 }
 
 static void on_get(void *ctx, int priority, int64_t waited_ms)
@@ -41,8 +44,11 @@ void ek_runner_metrics_init(struct ek_runner_metrics *metrics, struct ek_standar
                             struct ek_log *log, const char *controller, const char *kind,
                             unsigned workers)
 {
-    *metrics = (struct ek_runner_metrics){
-        .controller = controller, .kind = kind, .log = log, .queue = EK_QUEUE_CONFIG_DEFAULT};
+    *metrics = (struct ek_runner_metrics){.controller = controller,
+                                          .kind = kind,
+                                          .log = log,
+                                          .queue = EK_QUEUE_CONFIG_DEFAULT,
+                                          .failures = {.burst = FAILURES_MAX, .period_ms = 60000}};
     metrics->queue.on_get = on_get;
     metrics->queue.on_done = on_done;
     metrics->queue.ctx = metrics;

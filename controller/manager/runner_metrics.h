@@ -2,7 +2,8 @@
 /*
  * What one runner reports to metrics and the log: the families controller_runtime_* and workqueue_*
  * under its name (controller-runtime, pkg/internal/controller/metrics and pkg/internal/metrics),
- * and one rate-limited line per failure. Threading: the loop thread.
+ * and one line per failure, at most ten a minute for each runner: many failures of one controller
+ * hide none of another one. Threading: the loop thread.
  */
 #ifndef CONTROLLER_MANAGER_RUNNER_METRICS_H
 #define CONTROLLER_MANAGER_RUNNER_METRICS_H
@@ -18,7 +19,8 @@ struct ek_runner_metrics {
     struct ek_controller_metrics runs;
     struct ek_queue_metrics keys;
     struct ek_queue_config queue; /* for the runner's configuration */
-    uint64_t adds, retries;       /* already counted */
+    struct ek_log_limit failures;
+    uint64_t adds, retries; /* already counted */
 };
 
 void ek_runner_metrics_init(struct ek_runner_metrics *metrics, struct ek_standard_metrics *standard,

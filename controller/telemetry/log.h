@@ -128,7 +128,8 @@ void ek_log_write(const struct ek_log *log, int verbosity, const char *msg,
 #define ek_log_error(log, err, msg, ...)                                                           \
     ek_log_write((log), EK_LOG_LEVEL_ERROR, "" msg, (err), EK_FIELDS(__VA_ARGS__))
 
-/* A limit for one call site that remote input can trigger: burst records per period. */
+/* A limit for what remote input can trigger, one call site or one subject at it: burst records per
+ * period. */
 struct ek_log_limit {
     unsigned burst;
     int64_t period_ms;
@@ -141,6 +142,16 @@ struct ek_log_limit {
  * since the last one that was written. Uses the clock of log. */
 bool ek_log_limit_pass(const struct ek_log *log, struct ek_log_limit *limit,
                        unsigned long long *ret_suppressed);
+
+/* As ek_log_error, at most limit->burst records per limit->period_ms of that limit, which the
+ * caller keeps; the field "suppressed" is the number of records left out before, if any. */
+#define ek_log_error_within(log, err, limit, msg, ...)                                             \
+    do {                                                                                           \
+        unsigned long long held_ = 0;                                                              \
+        if (ek_log_limit_pass((log), (limit), &held_))                                             \
+            ek_log_error(log, err, msg,                                                            \
+                         EK_FIELD__("suppressed", COUNT, u, held_) __VA_OPT__(, ) __VA_ARGS__);    \
+    } while (0)
 
 /* As ek_log_info and ek_log_error, at most burst records per period_ms from this place in the
  * source; the field "suppressed" is the number of records left out before, if any. */
@@ -155,10 +166,7 @@ bool ek_log_limit_pass(const struct ek_log *log, struct ek_log_limit *limit,
 #define ek_log_error_limited(log, err, max_burst, max_period_ms, msg, ...)                         \
     do {                                                                                           \
         static struct ek_log_limit limit_ = {.burst = (max_burst), .period_ms = (max_period_ms)};  \
-        unsigned long long held_ = 0;                                                              \
-        if (ek_log_limit_pass((log), &limit_, &held_))                                             \
-            ek_log_error(log, err, msg,                                                            \
-                         EK_FIELD__("suppressed", COUNT, u, held_) __VA_OPT__(, ) __VA_ARGS__);    \
+        ek_log_error_within(log, err, &limit_, msg __VA_OPT__(, ) __VA_ARGS__);                    \
     } while (0)
 
 /*
