@@ -31,14 +31,15 @@ static bool put_file(const char *path, const char *text)
     return put;
 }
 
-/* The user keeps its number, so that files keep their owner (user_namespaces.7). */
-static bool map_user(uid_t user, gid_t group)
-{
-    EK_AUTOFREE char *uid = ek_xasprintf("%u %u 1", (unsigned)user, (unsigned)user);
-    EK_AUTOFREE char *gid = ek_xasprintf("%u %u 1", (unsigned)group, (unsigned)group);
+/* A step that failed; what is constant text, so that a child's is the parent's as well. */
+struct failure {
+    const char *what;
+    int why; /* errno */
+};
 
-    return put_file("/proc/self/setgroups", "deny") && put_file("/proc/self/uid_map", uid) &&
-           put_file("/proc/self/gid_map", gid);
+static struct failure failed(const char *what)
+{
+    return (struct failure){what, errno};
 }
 
 static bool loopback_up(void)
@@ -54,43 +55,70 @@ static bool loopback_up(void)
     return up;
 }
 
-/* Moves the process with a user namespace; false with errno. */
-static bool enter_as_user(void)
+/* Moves the process with a user namespace; what is NULL where all steps succeed. The user keeps its
+ * number, so that files keep their owner (user_namespaces.7). */
+static struct failure enter_as_user(void)
 {
-    uid_t user = geteuid(); /* not known in the new namespace before the maps are written */
-    gid_t group = getegid();
+    /* Not known in the new namespace before the maps are written. */
+    EK_AUTOFREE char *uid = ek_xasprintf("%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
+    EK_AUTOFREE char *gid = ek_xasprintf("%u %u 1", (unsigned)getegid(), (unsigned)getegid());
+    const char *const maps[][2] = {
+        {"/proc/self/setgroups", "deny"}, {"/proc/self/uid_map", uid}, {"/proc/self/gid_map", gid}};
+    static const char *const steps[] = {"setgroups of the user namespace cannot be denied",
+                                        "the uid map cannot be written",
+                                        "the gid map cannot be written"};
 
-    return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && map_user(user, group) && loopback_up();
+    if (unshare(CLONE_NEWUSER) != 0)
+        return failed("the user namespace cannot be created");
+    for (size_t i = 0; i < EK_ARRAY_SIZE(maps); i++)
+        if (!put_file(maps[i][0], maps[i][1]))
+            return failed(steps[i]);
+    if (unshare(CLONE_NEWNET) != 0)
+        return failed("the network namespace cannot be created");
+    return loopback_up() ? (struct failure){0} : failed("the loopback interface cannot be set up");
 }
 
-/* Why a child could not do it, 0 where it could: a system may permit the namespace, and nothing in
- * it (Ubuntu: kernel.apparmor_restrict_unprivileged_userns). */
-static int try_as_user(void)
+/* Why a child could not do it: a system may permit the namespace, and nothing in it (Ubuntu:
+ * kernel.apparmor_restrict_unprivileged_userns). */
+static struct failure try_as_user(void)
 {
-    int status = 0;
-    pid_t pid = fork();
+    static const char process[] = "no process can try it";
+    struct failure failure = {process, ECHILD}; /* of a child that is killed */
+    int fds[2];
 
-    if (pid == 0)
-        _exit(enter_as_user() ? 0 : errno);
-    if (pid < 0)
-        return errno;
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return errno;
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return failed(process);
+    pid_t pid = fork();
+    if (pid == 0) {
+        failure = enter_as_user();
+        _exit(write(fds[1], &failure, sizeof failure) == (ssize_t)sizeof failure ? 0 : 1);
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+    if (pid < 0)
+        failure = failed(process);
+    close(fds[1]);
+    while (pid > 0 && read(fds[0], &failure, sizeof failure) < 0 && errno == EINTR) {
+    }
+    close(fds[0]);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    return failure;
 }
 
 int ek_rehearse_network_enter(struct ek_err *err)
 {
     bool as_user = unshare(CLONE_NEWNET) != 0;
-    int why = as_user ? try_as_user() : 0;
+    struct failure failure = as_user ? try_as_user() : (struct failure){0};
 
-    if (why)
-        return ek_err_set(err, EK_E_FORBIDDEN, "no network namespace: %s", strerror(why));
-    if (as_user ? !enter_as_user() : !loopback_up())
-        return ek_err_set(err, EK_E_IO, "the network namespace cannot be set up: %s",
-                          strerror(errno));
+    if (failure.what)
+        return ek_err_set(err, EK_E_FORBIDDEN, "no network namespace: %s: %s", failure.what,
+                          strerror(failure.why));
+    if (as_user)
+        failure = enter_as_user();
+    else if (!loopback_up())
+        failure = failed("the loopback interface cannot be set up");
+    if (failure.what)
+        return ek_err_set(err, EK_E_IO, "no network namespace: %s: %s", failure.what,
+                          strerror(failure.why));
     return 0;
 }
 

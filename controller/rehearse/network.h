@@ -13,7 +13,9 @@
  * Moves the process into a new network namespace, with a user namespace where the process may not
  * make one without, and turns its loopback interface on. Child processes are in there as well.
  * Returns 0; EK_E_FORBIDDEN where the system permits no namespace: the process is where it was;
- * EK_E_IO where the namespace cannot be set up: the process is in there, and can go no further.
+ * EK_E_IO where the namespace cannot be set up: the process is in there, and can go no further. The
+ * message names the step that failed: the user namespace, setgroups, the uid map, the gid map, the
+ * network namespace or the loopback interface (user_namespaces.7, network_namespaces.7).
  */
 int ek_rehearse_network_enter(struct ek_err *err);
 
