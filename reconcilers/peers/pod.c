@@ -250,18 +250,20 @@ static const char *digest_of(const char *image)
 }
 
 /* How what a spec says of the image misfits what the status says; "" where it fits, and where one
- * of them says nothing. The spec of a mirror pod is a copy, so its tag needs the status. */
+ * of them says nothing. The spec of a mirror pod is a copy, so its tag or digest needs the status.
+ */
 static const char *misfit_of(const char *spec, const char *running, const char *id, bool is_copy)
 {
-    const char *digest = digest_of(spec);
+    const char *digest = digest_of(spec), *runs = digest_of(running);
 
     if (!*spec || !*running || has_tag_of(spec, running))
         return "";
-    if (tag_of(running))
-        return tag_of(spec) ? "is not what runs" : "";
-    if (*digest && (!strcmp(digest, digest_of(running)) || !strcmp(digest, digest_of(id))))
+    if (tag_of(spec) && tag_of(running))
+        return "is not what runs";
+    if (*digest && (!strcmp(digest, runs) || !strcmp(digest, digest_of(id))))
         return "";
-    return is_copy && tag_of(spec) ? "is not confirmed by the status" : "";
+    bool is_said = tag_of(spec) || (*digest && (*runs || *id));
+    return is_copy && is_said ? "is not confirmed by the status" : "";
 }
 
 void ek_pod_image_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,

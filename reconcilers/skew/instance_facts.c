@@ -140,48 +140,79 @@ static bool is_hidden(const struct ek_objs *nodes)
     return nodes->available && nodes->n > 0;
 }
 
+/* Why no image shows the version of an instance. */
+enum lack { LACK_PROOF, LACK_TAG, LACK_POD, LACK_MAX };
+
+static enum lack lack_of(const struct ek_versions *versions)
+{
+    if (versions->no_pod)
+        return LACK_POD;
+    return *versions->conflict ? LACK_PROOF : LACK_TAG;
+}
+
+/* What lets a version be observed by the pod of the component; "" where there is none. */
+static const char *pod_text(struct facts *f, bool elects, enum lack lack, struct ek_minor binary)
+{
+    if (lack == LACK_POD)
+        return "";
+    if (elects && ek_policy_has_version_info(binary))
+        return "let its /metrics be read at the pod's address (--bind-address)";
+    return ek_arena_printf(f->arena, "run it from a pod whose image tag is %s%s",
+                           elects ? "its version" : "a Kubernetes version",
+                           lack == LACK_PROOF ? ", in its spec and in its status" : "");
+}
+
 /* What lets the version of a component be observed, as far as instances as old as the API servers
  * have it; a pod is not named to who has none. */
-static const char *observing_text(struct facts *f, enum ek_component component, bool no_pod)
+static const char *observing_text(struct facts *f, enum ek_component component, enum lack lack)
 {
     struct oldest oldest = ek_facts_oldest_server__(f->out);
-    bool elects = component != EK_CLOUD_CONTROLLER_MANAGER;
-    const char *pod = !elects ? "run it from a pod whose image tag is a Kubernetes version"
-                      : ek_policy_has_version_info(oldest.binary)
-                          ? "let its /metrics be read at the pod's address (--bind-address)"
-                          : "run it from a pod whose image tag is its version";
+    bool elects = component != EK_CLOUD_CONTROLLER_MANAGER, no_pod = lack == LACK_POD;
     const char *candidates = elects && !(no_pod && is_hidden(&f->view->nodes))
                                  ? ek_skew_candidates_text(f->arena, oldest.emulation)
                                  : "";
-    const char *const ways[] = {candidates, no_pod ? "" : pod,
+    const char *const ways[] = {candidates, pod_text(f, elects, lack, oldest.binary),
                                 no_pod ? ek_skew_ignore_text(f->arena, component) : ""};
 
     return ek_skew_or_text(f->arena, ways, EK_ARRAY_SIZE(ways));
 }
 
-/* One sentence per component, with pods and without, on versions without a source, with the remedy;
- * none where nobody wants its verdict. */
-static void note_unobservable(struct facts *f, enum ek_component component, bool no_pod)
+/* What the pods of n instances lack; doubt is that of the first. */
+static const char *lack_text(struct facts *f, enum lack lack, const char *doubt, size_t n)
+{
+    if (lack == LACK_POD)
+        return "no pod of it is seen";
+    if (lack == LACK_TAG)
+        return "the image of its pod has no Kubernetes version as its tag";
+    return n == 1 ? doubt
+                  : ek_arena_printf(f->arena, "%s (%zu more %s like it)", doubt, n - 1,
+                                    n == 2 ? "pod is" : "pods are");
+}
+
+/* One sentence per component and lack on versions without a source, with the remedy; none where
+ * nobody wants its verdict. */
+static void note_unobservable(struct facts *f, enum ek_component component, enum lack lack)
 {
     const struct ek_skew_facts *out = f->out;
     const char **names = ek_arena_alloc(f->arena, (out->n_instances + 1) * sizeof *names);
+    const char *doubt = "";
     size_t n = 0;
 
     for (size_t i = 0; i < out->n_instances && !ek_skew_ignored(f->spec, component); i++) {
         const struct ek_instance_fact *fact = &out->instances[i];
-        if (fact->component == component && !fact->stale && fact->versions.no_pod == no_pod &&
-            !strcmp(fact->versions.unknown_reason, "NotObservable"))
-            names[n++] = fact->name;
+        if (fact->component != component || fact->stale || lack_of(&fact->versions) != lack ||
+            strcmp(fact->versions.unknown_reason, "NotObservable") != 0)
+            continue;
+        doubt = n ? doubt : fact->versions.conflict;
+        names[n++] = fact->name;
     }
     if (n == 0)
         return;
-    ek_notes_add(f->notes,
-                 "the version of %s on %s cannot be observed: its election lease has none, and %s; "
-                 "%s",
-                 ek_component_name(component), ek_notes_names(f->arena, names, n),
-                 no_pod ? "no pod of it is seen"
-                        : "the image of its pod has no Kubernetes version as its tag",
-                 observing_text(f, component, no_pod));
+    ek_notes_add(
+        f->notes,
+        "the version of %s on %s cannot be observed: its election lease has none, and %s; %s",
+        ek_component_name(component), ek_notes_names(f->arena, names, n),
+        lack_text(f, lack, doubt, n), observing_text(f, component, lack));
 }
 
 /* Why metrics of a process are not read: one sentence per component and reason. */
@@ -243,6 +274,8 @@ static void note_silences(struct facts *f, const struct instances *table)
 
 void ek_facts_collect_instances__(struct facts *f)
 {
+    static const enum ek_component components[] = {EK_KUBE_CONTROLLER_MANAGER, EK_KUBE_SCHEDULER,
+                                                   EK_CLOUD_CONTROLLER_MANAGER};
     struct instances table = {.f = f, .cap = EK_SKEW_INSTANCES_MAX};
     struct ek_skew_facts *out = f->out;
 
@@ -257,9 +290,7 @@ void ek_facts_collect_instances__(struct facts *f)
         ek_notes_add(f->notes, "%zu more instances of control plane components were not examined",
                      table.n_dropped);
     note_silences(f, &table);
-    for (int no_pod = 0; no_pod <= 1; no_pod++) {
-        note_unobservable(f, EK_KUBE_CONTROLLER_MANAGER, no_pod);
-        note_unobservable(f, EK_KUBE_SCHEDULER, no_pod);
-        note_unobservable(f, EK_CLOUD_CONTROLLER_MANAGER, no_pod);
-    }
+    for (int lack = 0; lack < LACK_MAX; lack++)
+        for (size_t i = 0; i < EK_ARRAY_SIZE(components); i++)
+            note_unobservable(f, components[i], (enum lack)lack);
 }

@@ -6,6 +6,7 @@
 #include "reconcilers/skew/text.h"
 
 #define MESSAGE_MAX 400
+#define PROBLEM_MAX 1024 /* ends with a remedy, which is not cut */
 
 void ek_status_str__(const struct ek_status_out *out, yyjson_mut_val *obj, const char *key,
                      const char *value, size_t max)
@@ -159,7 +160,7 @@ static void put_problems(const struct ek_status_out *out)
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(out->doc, out->status, "problems");
     for (size_t i = 0; i < facts->n_problems && i < EK_STATUS_PROBLEMS_MAX; i++)
         yyjson_mut_arr_add_strcpy(out->doc, list,
-                                  ek_skew_clean_max(out->arena, facts->problems[i], MESSAGE_MAX));
+                                  ek_skew_clean_max(out->arena, facts->problems[i], PROBLEM_MAX));
     ek_status_omitted__(out, "problems", facts->n_problems, EK_STATUS_PROBLEMS_MAX);
 }
 

@@ -15,6 +15,7 @@
 #define OUTPUT_MAX ((size_t)1 << 20)
 #define KCM        "kube-controller-manager"
 #define SCHED      "kube-scheduler"
+#define ID         "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
 static char folder[TESTDIR_SIZE];
 
@@ -70,6 +71,19 @@ static const struct {
      "kubelet  v1.35.4/ Supported:WithinRange\nkubelet  v1.34.7/ Supported:WithinRange\n"
      "kube-proxy  v1.35.4/ Supported:WithinRange\n",
      "\"emulationVersionSource\": \"PodFlags\""},
+    {"image-ids",
+     {NULL},
+     3,
+     "kube-apiserver cp-1 v1.36.2/1.35 Supported:WithinRange\n"
+     "kube-apiserver cp-2 v1.36.2/1.35 Supported:WithinRange\n" KCM
+     " cp-1 / Unknown:NotObservable\n" KCM " cp-2 / Unknown:NotObservable\n" SCHED
+     " cp-1 / Unknown:NotObservable\n" SCHED " cp-2 / Unknown:NotObservable\n"
+     "kubelet  v1.35.4/ Supported:WithinRange\nkubelet  v1.34.7/ Supported:WithinRange\n"
+     "kube-proxy  v1.35.4/ Supported:WithinRange\n",
+     "the spec of pod " SCHED "-cp-1 is not confirmed by the status: image registry.k8s.io/" SCHED
+     ":v1.36.2, running sha256:" ID ID " (1 more pod is like it); enable the feature gate "
+     "CoordinatedLeaderElection with coordination.k8s.io/v1beta1, or let its /metrics be read at "
+     "the pod's address (--bind-address)"},
     {"k3s",
      {NULL},
      3,

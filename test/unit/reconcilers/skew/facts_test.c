@@ -434,7 +434,16 @@ static const struct row instances[] = {
      "pod " SCHED " n1 static=false image=x/" SCHED ":v1.30.4 running=x/base:v1.31.0",
      SCHED " n1 ?/?/? None NotObservable conflict(the spec of pod " SCHED "-n1 is not what runs: "
            "image x/" SCHED ":v1.30.4, running x/base:v1.31.0)\n",
-     "the version of kube-scheduler on n1 " UNTAGGED TAG},
+     "the version of kube-scheduler on n1 cannot be observed: its election lease has none, and the "
+     "spec of pod " SCHED "-n1 is not what runs: image x/" SCHED
+     ":v1.30.4, running x/base:v1.31.0; "
+     "run it from a pod whose image tag is its version, in its spec and in its status\n"},
+    {"the tag of a static pod is not confirmed: two images are named",
+     "pod " SCHED " n1 image=x/" SCHED ":v1.36.2 running=sha256:00ff",
+     SCHED " n1 ?/?/? None NotObservable conflict(the spec of pod " SCHED "-n1 is not confirmed by "
+           "the status: image x/" SCHED ":v1.36.2, running sha256:00ff)\n",
+     "the spec of pod " SCHED "-n1 is not confirmed by the status: image x/" SCHED ":v1.36.2, "
+     "running sha256:00ff; run it from a pod whose image tag is its version, in its spec and"},
     {"a pod that waits", "pod " SCHED " n1 phase=Pending",
      SCHED " n1 stale:NotRunning 1.36/~1.36/~1.35 PodImage unproven\n", ""},
     {"a pod that has ended", "pod " SCHED " n1 phase=Failed", "", ""},
