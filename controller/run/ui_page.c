@@ -9,6 +9,7 @@
 #include "api/base/map.h"
 #include "api/base/mem.h"
 #include "api/base/time.h"
+#include "api/cond.h"
 #include "controller/page/page.h"
 #include "controller/skew/report.h"
 #include "informers/cache/store.h"
@@ -69,19 +70,6 @@ static const char *time_of(yyjson_val *value, const char *name, struct instant *
 static yyjson_val *status_of(const struct ek_obj *obj)
 {
     return yyjson_obj_get(ek_obj_root(obj), "status");
-}
-
-static yyjson_val *condition_of(yyjson_val *status, const char *type)
-{
-    yyjson_val *condition;
-    size_t i, n;
-
-    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, n, condition)
-    {
-        if (!strcmp(ek_json_text(condition, "type"), type))
-            return condition;
-    }
-    return NULL;
 }
 
 static enum ek_cell_style style_of(const char *truth)
@@ -200,7 +188,7 @@ static void sort_policies(struct ek_obj **policies, size_t n)
 static void put_policy(struct table *table, const struct ek_obj *policy)
 {
     yyjson_val *status = status_of(policy), *summary = yyjson_obj_get(status, "summary");
-    yyjson_val *ready = condition_of(status, "Ready");
+    yyjson_val *ready = ek_cond_find(yyjson_obj_get(status, "conditions"), "Ready");
     struct number bindings, findings, fights;
     const char *cells[] = {text_of(summary, "order"),
                            ek_obj_name(policy),
@@ -286,7 +274,7 @@ static void put_fights(struct ek_buf *out, struct ek_obj *const *policies, size_
 static void put_definition(struct table *table, const struct ek_obj *gates)
 {
     yyjson_val *status = status_of(gates), *summary = yyjson_obj_get(status, "summary");
-    yyjson_val *enforced = condition_of(status, "Enforced");
+    yyjson_val *enforced = ek_cond_find(yyjson_obj_get(status, "conditions"), "Enforced");
     struct number all, on, suppressed, findings;
     const char *cells[] = {ek_obj_name(gates),
                            text_of(enforced, "status"),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/cond.h"
 #include "controller/cli/output.h"
 #include "controller/page/page.h"
 #include "reconcilers/plan/start.h"
@@ -395,19 +396,6 @@ static void write_clients(yyjson_val *clients, const struct form *form, struct e
     write_table(out, "Clients of proxies", table, form);
 }
 
-static yyjson_val *condition_of(yyjson_val *status, const char *type)
-{
-    yyjson_val *condition;
-    size_t i, n;
-
-    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), i, n, condition)
-    {
-        if (!strcmp(str(condition, "type"), type))
-            return condition;
-    }
-    return NULL;
-}
-
 static const char *verdict_of(yyjson_val *status)
 {
     const char *verdict = str(yyjson_obj_get(status, "summary"), "verdict");
@@ -417,8 +405,8 @@ static const char *verdict_of(yyjson_val *status)
 
 struct ek_skew_headline ek_skew_headline(yyjson_val *status)
 {
-    yyjson_val *ready = condition_of(status, "Ready");
-    yyjson_val *skew = condition_of(status, "SkewSupported");
+    yyjson_val *ready = ek_cond_find(yyjson_obj_get(status, "conditions"), "Ready");
+    yyjson_val *skew = ek_cond_find(yyjson_obj_get(status, "conditions"), "SkewSupported");
     const char *is = str(ready, "status"), *reason = str(ready, "reason");
     const char *verdict = verdict_of(status);
     bool is_false = !strcmp(is, "False");
