@@ -175,7 +175,9 @@ static struct ek_str guess(const struct ek_schema *schema, const struct ek_schem
 
     for (uint32_t i = 0; i < type->n_fields && name.len <= GUESS_LEN_MAX; i++) {
         struct ek_str field = ek_schema_text(schema, schema->fields[type->fields + i].name);
-        size_t d = field.len <= GUESS_LEN_MAX ? distance(name, field) : nearest;
+        size_t apart = name.len < field.len ? field.len - name.len : name.len - field.len;
+        /* No name is nearer than its length. */
+        size_t d = apart < nearest && field.len <= GUESS_LEN_MAX ? distance(name, field) : nearest;
         if (d < nearest) {
             nearest = d;
             found = field;
