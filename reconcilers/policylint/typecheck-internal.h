@@ -5,6 +5,7 @@
 #ifndef RECONCILERS_POLICYLINT_TYPECHECK_INTERNAL_H
 #define RECONCILERS_POLICYLINT_TYPECHECK_INTERNAL_H
 
+#include "api/base/table.h"
 #include "api/cel/syntax/ast.h"
 #include "reconcilers/policylint/typecheck.h"
 
@@ -49,6 +50,7 @@ struct ek_type_collector {
     size_t n, cap;
     struct ek_type_write *writes;
     size_t n_writes, cap_writes;
+    struct ek_table written; /* the places in writes, by mutation, position and path */
     bool failed; /* the arena is used up, or there is no memory: what was found is not all */
 };
 

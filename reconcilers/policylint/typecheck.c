@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/hash.h"
 #include "api/base/quote.h"
 #include "api/cel/env/environment.h"
 #include "api/cel/syntax/parse.h"
@@ -112,14 +113,22 @@ void ek_type_write(struct ek_typewalk *w, const char *path, uint32_t position,
                    const struct ek_cel_node *value, bool removes)
 {
     struct ek_type_collector *to = w->to;
+    const uint64_t place[] = {w->mutation, position, ek_hash(path, strlen(path))};
+    uint64_t hash = ek_hash(place, sizeof place);
+    struct ek_table_cursor at = ek_table_at(hash);
+    size_t i;
 
-    for (size_t i = 0; i < to->n_writes; i++)
+    while (ek_table_next(&to->written, &at, &i))
         if (to->writes[i].position == position && to->writes[i].mutation == w->mutation &&
             !strcmp(to->writes[i].path, path))
             return;
     if (to->n_writes >= WRITES_MAX ||
         !grow(to, (void **)&to->writes, to->n_writes, &to->cap_writes, sizeof *to->writes))
         return;
+    if (ek_table_add(&to->written, hash, to->n_writes)) {
+        to->failed = true;
+        return;
+    }
     to->writes[to->n_writes++] = (struct ek_type_write){.mutation = w->mutation,
                                                         .path = path,
                                                         .position = position,
@@ -344,6 +353,7 @@ int ek_typecheck_policy_at(const struct ek_policy *policy, const struct ek_typec
                          : EK_E_LIMIT;
     if (rc)
         return rc;
+    to.failed = ek_table_init(&to.written, 0) != 0;
     /* Without any kind there still are params, and paths that mutations write. */
     for (size_t i = 0; !to.failed && (i < n_kinds || (i == 0 && n_kinds == 0)); i++) {
         w.kind = (unsigned)i;
@@ -354,6 +364,7 @@ int ek_typecheck_policy_at(const struct ek_policy *policy, const struct ek_typec
         check_kind(&w, envs.mutation);
     }
     ek_policy_envs_done(&envs);
+    ek_table_done(&to.written);
     drop_shorter(&to);
     name_kinds(&to, n_kinds ? kinds : &unknown, checked);
     sort(policy, to.list, to.n);
