@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ek-demo: a control plane, and Evenkeel watching it, without a cluster. */
+#include <execinfo.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "controller/cli/flags.h"
 #include "test/demo/acts.h"
 
-#define PAUSE_MS 2500
-#define STOP_MS  15000
-#define HELP_MAX ((size_t)64 * 1024)
+#define PAUSE_MS   2500
+#define STOP_MS    60000 /* more than the grace period of a replica, which reports what hangs */
+#define STUCK_S    300   /* more than all that follows the last act may take */
+#define HELP_MAX   ((size_t)64 * 1024)
+#define FRAMES_MAX 64
 
 struct options {
     bool fast, keep, patient, no_color;
@@ -109,16 +113,41 @@ static bool are_gone(void *ctx)
     return ek_replicas_are_gone(&show->replicas);
 }
 
+/* True for a replica that has stopped in order, or was stopped before it could handle signals. */
+static bool is_in_order(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGTERM;
+}
+
+static int check_ends(struct ek_show *show)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < EK_REPLICAS; i++) {
+        int status = show->replicas.items[i].status;
+        if (is_in_order(status))
+            continue;
+        ek_screen_say(&show->screen, EK_SCREEN_FAILURE, "replica %zu did not stop in order: %s %d",
+                      i + 1, WIFEXITED(status) ? "exit code" : "signal",
+                      WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        rc = EK_E_IO;
+    }
+    return rc;
+}
+
 /* The API servers stay up meanwhile: the leader gives its Lease back. */
-static void stop_replicas(struct ek_show *show)
+static int stop_replicas(struct ek_show *show)
 {
     ek_stage_ignore_signal(show->stage);
     show->failed = 0; /* ends are to be noticed */
+    for (size_t i = 0; i < EK_REPLICAS; i++)
+        show->replicas.items[i].status = 0; /* what has ended before was no stop */
     signal_replicas(show, SIGTERM);
     if (ek_stage_wait(show->stage, are_gone, show, STOP_MS)) {
         signal_replicas(show, SIGKILL);
         ek_stage_wait(show->stage, are_gone, show, STOP_MS);
     }
+    return check_ends(show);
 }
 
 static void invite(struct ek_show *show)
@@ -167,8 +196,19 @@ static int perform(struct ek_show *show, const struct options *options)
     rc = ek_show_play(show);
     if (!rc)
         rc = finish(show, options->keep);
-    stop_replicas(show);
-    return rc;
+    alarm(STUCK_S);
+    int stopped = stop_replicas(show);
+    return rc ? rc : stopped;
+}
+
+/* The demo does not come back from a callback of its loop. */
+__attribute__((noreturn)) static void on_stuck(int signum)
+{
+    void *frames[FRAMES_MAX];
+
+    (void)signum;
+    backtrace_symbols_fd(frames, backtrace(frames, FRAMES_MAX), STDERR_FILENO);
+    _exit(EXIT_FAILURE);
 }
 
 static int run(const struct options *options)
@@ -178,6 +218,7 @@ static int run(const struct options *options)
     bool color = !options->no_color && !getenv("NO_COLOR") && isatty(STDOUT_FILENO);
     struct ek_err err = {0};
 
+    signal(SIGALRM, on_stuck);
     ek_screen_init(&show.screen, stdout, color, ek_show_now());
     int rc = ek_stage_open((uint16_t)options->port, &hooks, &show.stage, &err);
     if (rc) {
@@ -191,9 +232,9 @@ static int run(const struct options *options)
                       ek_stage_folder(show.stage));
     else if (rc == EK_E_CANCELED)
         ek_screen_say(&show.screen, EK_SCREEN_NOTE, "\nStopped.");
-    ek_stage_close(show.stage, keep_files);
+    bool closed = ek_stage_close(show.stage, keep_files);
     ek_screen_done(&show.screen);
-    return rc ? EXIT_FAILURE : EXIT_SUCCESS;
+    return rc || !closed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int complain(const struct ek_err *err)

@@ -32,7 +32,7 @@ int ek_replicas_init(struct ek_replicas *replicas, const char *program, const ch
 /* In the child: becomes evenkeel. A group of its own, because a terminal's Ctrl-C is for the demo,
  * which ends the replicas in order; and a death that follows the demo's. */
 __attribute__((noreturn)) static void become(const struct ek_replicas *replicas, const char *log,
-                                             pid_t parent)
+                                             pid_t parent, const sigset_t *mask)
 {
     const char *const args[] = {
         replicas->program,
@@ -60,6 +60,9 @@ __attribute__((noreturn)) static void become(const struct ek_replicas *replicas,
     setpgid(0, 0);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent || in < 0 || out < 0)
         _exit(127);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
@@ -72,15 +75,21 @@ int ek_replicas_start(struct ek_replicas *replicas, size_t i, struct ek_err *err
 {
     struct ek_replica *replica = &replicas->items[i];
     pid_t parent = getpid();
+    sigset_t all, mask;
 
     replica->wanted = true;
     if (replica->pid)
         return 0;
+    /* A handler of libuv in the child would write to the pipes of the parent's loop, and hold its
+     * lock: no signal is handled between fork and exec, as in uv_spawn. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask);
     pid_t pid = fork();
+    if (pid == 0)
+        become(replicas, replica->log, parent, &mask);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     if (pid < 0)
         return ek_err_set(err, EK_E_IO, "starting %s: %m", replicas->program);
-    if (pid == 0)
-        become(replicas, replica->log, parent);
     replica->pid = pid;
     return 0;
 }
@@ -98,7 +107,7 @@ bool ek_replicas_tend(struct ek_replicas *replicas, size_t *ret_i)
 {
     for (size_t i = 0; i < EK_REPLICAS; i++) {
         struct ek_replica *replica = &replicas->items[i];
-        pid_t got = replica->pid ? waitpid(replica->pid, NULL, WNOHANG) : 0;
+        pid_t got = replica->pid ? waitpid(replica->pid, &replica->status, WNOHANG) : 0;
         if (got == 0 || (got < 0 && errno == EINTR))
             continue;
         replica->pid = 0;

@@ -23,6 +23,7 @@ struct ek_replica {
     pid_t pid; /* 0 while it does not run */
     bool wanted;
     unsigned n_crashes; /* times that it ended unasked */
+    int status;         /* of its last end, as waitpid gives it */
     char log[EK_REPLICA_LOG_SIZE];
 };
 

@@ -13,7 +13,8 @@
 #include "informers/client/kubeconfig.h"
 
 #define TICK_MS      50
-#define CLOSE_MS     10000
+#define CLOSE_MS     60000
+#define N_OWN        2 /* the parts that the stage closes last: its signals and its timer */
 #define PORT_TRIES   50
 #define FIRST_HOST   11 /* the peers are 127.0.0.11 and on */
 #define OLDEST_MINOR 33 /* that a 1.36 binary can emulate */
@@ -310,7 +311,7 @@ int ek_stage_open(uint16_t port, const struct ek_stage_hooks *hooks, struct ek_s
     stage->timer.data = stage;
     uv_timer_start(&stage->timer, on_tick, TICK_MS, TICK_MS);
     ek_signals_open(&stage->signals, &stage->loop, on_signal, stage);
-    stage->n_open = 2;
+    stage->n_open = N_OWN;
 
     int rc = make_folder(stage, err);
     if (!rc)
@@ -352,10 +353,10 @@ static void run_until_closed(struct ek_stage *stage, unsigned n_left)
         uv_run(&stage->loop, UV_RUN_ONCE);
 }
 
-void ek_stage_close(struct ek_stage *stage, bool keep_files)
+bool ek_stage_close(struct ek_stage *stage, bool keep_files)
 {
     if (!stage)
-        return;
+        return true;
     stage->hooks = (struct ek_stage_hooks){0};
     stop_informer(stage, stage->control_planes);
     stop_informer(stage, stage->leases);
@@ -363,7 +364,13 @@ void ek_stage_close(struct ek_stage *stage, bool keep_files)
         ek_client_close(stage->client, on_part_closed, stage);
     if (stage->shell)
         ek_apishell_close(stage->shell, on_part_closed, stage);
-    run_until_closed(stage, 2);
+    run_until_closed(stage, N_OWN);
+    if (stage->n_open > N_OWN) {
+        fprintf(stderr, "%u parts of the stage do not close. Handles of its loop:\n",
+                stage->n_open - N_OWN);
+        uv_print_all_handles(&stage->loop, stderr);
+        return false;
+    }
     ek_signals_close(&stage->signals, on_part_closed);
     uv_close((uv_handle_t *)&stage->timer, on_timer_closed);
     while (uv_run(&stage->loop, UV_RUN_ONCE) && stage->n_open)
@@ -375,4 +382,5 @@ void ek_stage_close(struct ek_stage *stage, bool keep_files)
     if (!keep_files)
         remove_folder(stage->folder);
     ek_free(stage);
+    return true;
 }

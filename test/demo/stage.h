@@ -42,8 +42,9 @@ struct ek_stage_hooks {
 int ek_stage_open(uint16_t port, const struct ek_stage_hooks *hooks, struct ek_stage **ret_stage,
                   struct ek_err *err);
 
-/* Ends everything and removes the folder, unless keep_files. NULL is fine. */
-void ek_stage_close(struct ek_stage *stage, bool keep_files);
+/* Ends everything and removes the folder, unless keep_files. NULL is fine. Returns false when a
+ * part does not end: the stage is left as it is, and standard error has what is open. */
+bool ek_stage_close(struct ek_stage *stage, bool keep_files);
 
 /* Installs the definition at crd_path and fills the cluster with what the first act starts from.
  * API servers get probe_timeout ("3s") to answer in. */
