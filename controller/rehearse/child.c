@@ -35,10 +35,10 @@ __attribute__((noreturn)) static void become(const struct start *s)
     int null = open("/dev/null", O_RDONLY);
     bool good = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == s->parent && null >= 0 &&
                 dup2(null, 0) == 0 && dup2(s->out, 1) == 1 && dup2(s->out, 2) == 2 &&
-                chdir(s->folder) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0 &&
-                sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+                chdir(s->folder) == 0 && setrlimit(RLIMIT_CORE, &no_core) == 0;
     for (int i = 1; good && i < NSIG; i++)
         signal(i, SIG_DFL);
+    good = good && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
     if (good) {
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
         execve(s->argv[0], s->argv, s->env);
@@ -97,13 +97,18 @@ static int read_error(int end)
 
 static int spawn(struct ek_rehearse_child *child, const struct start *s, int error_end)
 {
-    pid_t pid;
+    sigset_t all, mask;
 
     fflush(NULL);
-    pid = fork();
+    /* A handler of libuv in the child would write to the pipes of the parent's loop, and hold its
+     * lock (libuv: src/unix/signal.c: uv__signal_handler). */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask);
+    pid_t pid = fork();
     if (pid == 0)
         become(s);
     int number = errno;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     close(s->out);
     close(s->failed);
     if (pid < 0) {
