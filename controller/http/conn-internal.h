@@ -37,11 +37,11 @@ struct ek_http_reply {
 struct ek_http_conn {
     const struct ek_http_conn_config *config;
     enum ek_http_conn_state state;
-    int64_t deadline_ms;       /* of the state */
+    int64_t deadline_ms;       /* of the state; 0: its time begins with the next call */
     int64_t since_ms;          /* that it is in the state; in BODY: that it is in HEAD */
     int64_t body_ms;           /* that it is in BODY */
     int64_t write_ms;          /* since when there is output */
-    int64_t write_deadline_ms; /* while there is output */
+    int64_t write_deadline_ms; /* while there is output; 0: its time has not begun */
     llhttp_t parser;
     struct ek_http_reply *reply; /* the request under way; NULL in IDLE, CLOSING and CLOSED */
     int reject;                  /* status that the parser's callbacks chose, 0 for none */

@@ -153,7 +153,7 @@ static size_t pending(const struct ek_http_conn *conn)
     return conn->output.len - conn->n_sent;
 }
 
-/* Takes note of output that has just been appended. */
+/* The client has from now on to read what is to be sent. */
 static void start_writing(struct ek_http_conn *conn)
 {
     if (pending(conn) == 0 || conn->write_deadline_ms != 0)
@@ -161,6 +161,16 @@ static void start_writing(struct ek_http_conn *conn)
     if (conn->n_sent == 0)
         conn->write_ms = conn->now_ms;
     conn->write_deadline_ms = conn->now_ms + conn->config->limits.write_timeout_ms;
+}
+
+/* A call begins, at a time that is not that of the call before: a handler may have answered since.
+ * The times after its reply begin now. */
+static void enter(struct ek_http_conn *conn, int64_t now_ms)
+{
+    conn->now_ms = now_ms;
+    if (conn->deadline_ms == 0)
+        transition(conn, conn->state);
+    start_writing(conn);
 }
 
 /* Until when the client has to have read more. */
@@ -189,13 +199,14 @@ static void refuse(struct ek_http_conn *conn, int status)
     start_writing(conn);
 }
 
-/* After the reply to the request under way: the next one, or the end. */
+/* After the reply to the request under way: the next one, or the end. Nobody knows how long the
+ * handler took: the next call has the client's times begin. */
 static void finish(struct ek_http_conn *conn, bool keep_alive)
 {
     conn->reply = NULL;
     conn->served = true;
     transition(conn, keep_alive ? EK_HTTP_CONN_IDLE : EK_HTTP_CONN_CLOSING);
-    start_writing(conn);
+    conn->deadline_ms = 0;
 }
 
 void ek_http_replied__(struct ek_http_conn *conn)
@@ -289,7 +300,8 @@ static size_t parse(struct ek_http_conn *conn, const char *data, size_t len)
             complete(conn);
         else if (conn->state == EK_HTTP_CONN_HEAD && conn->in_body)
             transition(conn, EK_HTTP_CONN_BODY);
-        start_writing(conn); /* perhaps "100 Continue" */
+        if (conn->deadline_ms != 0)
+            start_writing(conn); /* perhaps "100 Continue" */
     }
     return used;
 }
@@ -304,14 +316,15 @@ static void settle(struct ek_http_conn *conn)
 
 void ek_http_conn_shaken(struct ek_http_conn *conn, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     if (conn->state == EK_HTTP_CONN_HANDSHAKE)
         await_first(conn);
 }
 
 void ek_http_conn_came(struct ek_http_conn *conn, const char *data, size_t len, int64_t now_ms)
 {
-    conn->now_ms = conn->came_ms = now_ms;
+    enter(conn, now_ms);
+    conn->came_ms = now_ms;
     if (len == 0 || conn->state >= EK_HTTP_CONN_CLOSING || conn->eof)
         return;
     if (ek_buf_append(&conn->input, data, len))
@@ -321,7 +334,7 @@ void ek_http_conn_came(struct ek_http_conn *conn, const char *data, size_t len, 
 
 void ek_http_conn_input(struct ek_http_conn *conn, const char *data, size_t len, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     if (conn->state >= EK_HTTP_CONN_CLOSING || conn->eof)
         return;
     size_t used = conn->input.len == 0 ? parse(conn, data, len) : 0;
@@ -364,10 +377,9 @@ bool ek_http_conn_vouched(struct ek_http_conn *conn)
 
 void ek_http_conn_run(struct ek_http_conn *conn, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     if (conn->held) {
         dispatch(conn);
-        start_writing(conn);
     } else if (conn->input.len > 0 && may_parse(conn)) {
         /* Handlers may not add input, so data stays in place while it is parsed. */
         size_t used = parse(conn, conn->input.data, conn->input.len);
@@ -381,7 +393,7 @@ void ek_http_conn_run(struct ek_http_conn *conn, int64_t now_ms)
 
 void ek_http_conn_eof(struct ek_http_conn *conn, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     conn->eof = true;
     check_end(conn);
     settle(conn);
@@ -389,7 +401,7 @@ void ek_http_conn_eof(struct ek_http_conn *conn, int64_t now_ms)
 
 void ek_http_conn_drain(struct ek_http_conn *conn, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     conn->draining = true;
     check_end(conn);
     settle(conn);
@@ -402,7 +414,7 @@ void ek_http_conn_last(struct ek_http_conn *conn)
 
 void ek_http_conn_timeout(struct ek_http_conn *conn, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     if (now_ms >= write_due(conn)) {
         conn->fault = EK_HTTP_FAULT_READER;
         drop(conn);
@@ -436,7 +448,7 @@ void ek_http_conn_timeout(struct ek_http_conn *conn, int64_t now_ms)
 
 void ek_http_conn_shed(struct ek_http_conn *conn, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     conn->fault = EK_HTTP_FAULT_MEMORY;
     if (conn->state != EK_HTTP_CONN_HEAD && conn->state != EK_HTTP_CONN_BODY) {
         drop(conn);
@@ -455,7 +467,7 @@ struct ek_str ek_http_conn_output(const struct ek_http_conn *conn)
 
 void ek_http_conn_sent(struct ek_http_conn *conn, size_t n, int64_t now_ms)
 {
-    conn->now_ms = now_ms;
+    enter(conn, now_ms);
     conn->n_sent += n < pending(conn) ? n : pending(conn);
     conn->write_deadline_ms = 0;
     start_writing(conn);
@@ -473,6 +485,8 @@ enum ek_http_conn_state ek_http_conn_state(const struct ek_http_conn *conn)
 
 int64_t ek_http_conn_deadline(const struct ek_http_conn *conn)
 {
+    if (conn->deadline_ms == 0 || (pending(conn) > 0 && conn->write_deadline_ms == 0))
+        return conn->now_ms; /* a time has to begin */
     return earlier(write_due(conn), state_due(conn));
 }
 

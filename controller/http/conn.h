@@ -14,7 +14,10 @@
  * output, state, deadline and wants_input, and calls run once output has been sent. An owner that
  * has many connections calls came instead of input, and run when it is the connection's turn, which
  * work asks for. wake is called when an answer arrives later, outside of these calls: the owner
- * then calls run. Threading: one thread.
+ * then calls run, or timeout. Threading: one thread.
+ *
+ * A handler may take long. So the times of a client that has an answer, to read it and to send the
+ * next request, begin with the call after the reply, and each call needs the time that it is.
  */
 #ifndef CONTROLLER_HTTP_CONN_H
 #define CONTROLLER_HTTP_CONN_H
@@ -138,7 +141,8 @@ struct ek_str ek_http_conn_output(const struct ek_http_conn *conn);
 void ek_http_conn_sent(struct ek_http_conn *conn, size_t n, int64_t now_ms);
 
 enum ek_http_conn_state ek_http_conn_state(const struct ek_http_conn *conn);
-/* When ek_http_conn_timeout is due, INT64_MAX for never. */
+/* When ek_http_conn_timeout is due, INT64_MAX for never. In the past after a reply, until a call
+ * says what time it is. */
 int64_t ek_http_conn_deadline(const struct ek_http_conn *conn);
 
 /* The owner holds n bytes for the connection now (its TLS session). Without room for them an

@@ -108,7 +108,7 @@ void ek_http_conn_candidate(const struct ek_http_conn *conn, struct ek_http_cand
         ret->progress = EK_HTTP_BUSY;
     } else if (sending) {
         ret->progress = EK_HTTP_OWED;
-        ret->since_ms = conn->write_ms;
+        ret->since_ms = conn->write_deadline_ms ? conn->write_ms : INT64_MAX; /* not even sent */
     } else if (conn->state >= EK_HTTP_CONN_CLOSING) {
         ret->progress = EK_HTTP_ENDING;
     } else if (conn->state == EK_HTTP_CONN_IDLE && conn->served) {

@@ -439,6 +439,7 @@ void ek_http_peer_work__(struct ek_http_peer *peer)
 {
     peer->pumping = true;
     bool alive = peer->ending || work(peer);
+    uv_update_time(peer->server->loop); /* a handler may have taken long */
     ek_http_conn_timeout(peer->http, now_of(peer));
     if (ek_http_conn_vouched(peer->http))
         ek_http_turns_vouch(peer->server->turns, &peer->source, now_of(peer));

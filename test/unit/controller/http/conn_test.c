@@ -98,6 +98,9 @@ static void setup(void)
     kept = NULL;
     ek_buf_init(&got, 1 << 22);
     config.wall_ms = NULL;
+    config.limits.reply_timeout_ms = 3000;
+    config.limits.rate_grace_ms = 0;
+    config.limits.min_rate = 0;
     conn = ek_http_conn_new(&config, "127.0.0.1:1", wake, NULL, now_ms);
 }
 
@@ -405,6 +408,7 @@ START_TEST(slow_reader)
     ck_assert_int_eq(ek_http_conn_work(conn), EK_HTTP_WORK_CHEAP);
     ek_http_conn_run(conn, now_ms);
     ck_assert_uint_gt(ek_http_conn_output(conn).len, 100000);
+    ek_http_conn_timeout(conn, now_ms);
     ck_assert_int_eq(ek_http_conn_deadline(conn), now_ms + 4000); /* idle comes first */
     now_ms += 3000;
     feed("G"); /* does not matter for the sending side */
@@ -414,17 +418,55 @@ START_TEST(slow_reader)
 }
 END_TEST
 
+/* However late an answer comes, the client has the whole time to read it, and then to be idle. */
 START_TEST(asynchronous)
 {
-    feed("GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET /get HTTP/1.1\r\nHost: x\r\n\r\n");
-    ck_assert_str_eq(state(), "HANDLER");
-    ck_assert_str_eq(taken(), "");
-    ck_assert(!ek_http_reply_is_orphan(kept));
+    static const int64_t delays_ms[] = {0, 4999, 5000, 9000, 30000};
+
+    config.limits.rate_grace_ms = 5000;
+    config.limits.min_rate = 65536;
+    config.limits.reply_timeout_ms = 60000;
+    for (size_t i = 0; i < EK_ARRAY_SIZE(delays_ms); i++) {
+        restart();
+        n_wakes = 0;
+        feed("GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET /get HTTP/1.1\r\nHost: x\r\n\r\n");
+        ck_assert_str_eq(state(), "HANDLER");
+        ck_assert_str_eq(taken(), "");
+        ck_assert(!ek_http_reply_is_orphan(kept));
+        now_ms += delays_ms[i];
+        ek_http_reply_send(kept, 200, "text/plain", "done", 4);
+        ck_assert_int_eq(n_wakes, 1);
+        ek_http_conn_timeout(conn, now_ms);
+        ck_assert_int_eq(ek_http_conn_deadline(conn), now_ms + 4000); /* of idleness */
+        now_ms += 3999;
+        ek_http_conn_timeout(conn, now_ms);
+        ck_assert_msg(!strcmp(taken(), OK("4") "\r\ndone" OK("14") "\r\nGET /get? [-] "),
+                      "after %d ms: %s", (int)delays_ms[i], ek_buf_str(&got));
+        ck_assert_str_eq(state(), "IDLE");
+    }
+}
+END_TEST
+
+/* Nobody reads the late answer: its time ends like that of any other. */
+START_TEST(late_and_unread)
+{
+    config.limits.rate_grace_ms = 3000;
+    config.limits.min_rate = 65536;
+    config.limits.reply_timeout_ms = 60000;
+    restart();
+    feed("GET /later HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    now_ms += 30000;
     ek_http_reply_send(kept, 200, "text/plain", "done", 4);
-    ck_assert_int_eq(n_wakes, 1);
+    ck_assert_int_le(ek_http_conn_deadline(conn), now_ms); /* the owner is to say what time it is */
     ek_http_conn_run(conn, now_ms);
-    ck_assert_str_eq(taken(), OK("4") "\r\ndone" OK("14") "\r\nGET /get? [-] ");
-    ck_assert_str_eq(state(), "IDLE");
+    ck_assert_int_eq(ek_http_conn_deadline(conn), now_ms + 3000);
+    now_ms += 2999;
+    ek_http_conn_timeout(conn, now_ms);
+    ck_assert_str_eq(state(), "CLOSING");
+    now_ms++;
+    ek_http_conn_timeout(conn, now_ms);
+    ck_assert_str_eq(state(), "CLOSED");
+    ck_assert_str_eq(ek_http_fault_name(ek_http_conn_fault(conn)), "slow_reader");
 }
 END_TEST
 
@@ -563,6 +605,7 @@ int main(void)
     tcase_add_test(tc, slow_loris);
     tcase_add_test(tc, slow_reader);
     tcase_add_test(tc, asynchronous);
+    tcase_add_test(tc, late_and_unread);
     tcase_add_test(tc, flood_while_waiting);
     tcase_add_test(tc, client_goes_away);
     tcase_add_test(tc, drain);

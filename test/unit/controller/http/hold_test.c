@@ -209,6 +209,7 @@ END_TEST
 START_TEST(slow_reader)
 {
     feed(conn, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+    ek_http_conn_timeout(conn, now_ms); /* its time begins */
     for (int i = 0; i < 50; i++) {
         now_ms += 100;
         ek_http_conn_timeout(conn, now_ms);
@@ -374,6 +375,11 @@ START_TEST(progress)
     now_ms += 10;
     ek_http_conn_run(conn, now_ms);
     ek_http_reply_text(kept, 200, "ok");
+    ek_http_conn_candidate(conn, &c);
+    ck_assert_int_eq(c.progress, EK_HTTP_OWED);
+    ck_assert_int_eq(c.since_ms, INT64_MAX); /* nothing has been sent */
+    now_ms += 10;
+    ek_http_conn_timeout(conn, now_ms);
     ek_http_conn_candidate(conn, &c);
     ck_assert_int_eq(c.progress, EK_HTTP_OWED); /* the reading */
     ck_assert_int_eq(c.since_ms, now_ms);
