@@ -46,7 +46,7 @@ enum ek_undecided {
     EK_UNDECIDED_UNREADABLE, /* a body that is no review, or one that our parser refuses */
     EK_UNDECIDED_TOO_DEEP,   /* JSON of more levels than API servers take */
     EK_UNDECIDED_TOO_LARGE,  /* the body, or our answer */
-    EK_UNDECIDED_MEMORY,     /* it takes more memory than there is, or than a review may */
+    EK_UNDECIDED_MEMORY,     /* it takes more memory than there is now, or than a review may */
     EK_UNDECIDED_TIMEOUT,    /* the time that the API server gave is over */
     EK_UNDECIDED_UNKNOWN,    /* we do not know (yet) what to judge by */
     EK_UNDECIDED_ERROR,      /* anything else */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Policies on a serving thread: rounds of the engine, of the check of its work, or of the check of
  * policies that are written, until a review can be answered. */
-#include "api/base/stack.h"
 #include "controller/webhook/webhook-internal.h"
 #include "reconcilers/mutation/confirm.h"
 #include "reconcilers/mutation/safety.h"
@@ -202,11 +201,14 @@ static void evaluate(struct job *job, const struct ek_policy_set *set)
 {
     const struct ek_engine_options options = {.now_ns = now_ns, .work = &job->work};
     struct ek_mutation_outcome outcome;
+    struct ek_arena *arena = ek_webhook_arena__(job->exchange.thread);
 
     int rc = ek_confirm_run(set, &job->exchange.review.request, &job->world.callbacks, &options,
-                            ek_webhook_arena__(job->exchange.thread), &outcome);
+                            arena, &outcome);
     if (ek_webhook_is_starved__(&job->exchange))
         ;
+    else if (ek_arena_starved(arena))
+        answer_failure(job, set, EK_E_NOMEM, EK_WEBHOOK_NO_ROOM);
     else if (!rc && !outcome.pending)
         answer_outcome(job, &outcome);
     else
@@ -219,12 +221,15 @@ static void check(struct job *job, const struct ek_policy_set *set)
 {
     const struct ek_engine_options options = {.work = &job->work};
     struct ek_safety_outcome outcome;
+    struct ek_arena *arena = ek_webhook_arena__(job->exchange.thread);
 
     int rc = ek_safety_check(set, &job->exchange.review.request, &job->world.callbacks, &options,
-                             ek_webhook_arena__(job->exchange.thread), &outcome);
+                             arena, &outcome);
     if (ek_webhook_is_starved__(&job->exchange))
-        return;
-    if (!rc && !outcome.pending)
+        ;
+    else if (ek_arena_starved(arena))
+        answer_failure(job, set, EK_E_NOMEM, EK_WEBHOOK_NO_ROOM);
+    else if (!rc && !outcome.pending)
         answer_checked(job, &outcome);
     else
         go_on(job, set, rc);
@@ -239,10 +244,12 @@ static void define(struct job *job)
 
     ek_webhook_world_begin(&job->world, NULL, ek_webhook_now_ms__());
     int rc = ek_definition_check(request, &job->world.definitions, arena, &outcome);
-    if (rc == EK_E_INVAL)
+    if (ek_webhook_is_starved__(&job->exchange))
+        ;
+    else if (rc == EK_E_INVAL)
         ek_webhook_refuse__(&job->exchange, 404,
                             "only policies and bindings of evenkeel.dev are reviewed here");
-    else if (rc || ek_arena_exhausted(arena))
+    else if (rc || ek_arena_exhausted(arena) || ek_arena_starved(arena))
         ek_webhook_refuse__(&job->exchange, 500, "the review takes too much memory");
     else if (outcome.pending && job->rounds >= ROUNDS_MAX)
         ek_webhook_refuse__(&job->exchange, 500,
@@ -289,6 +296,8 @@ static void judge(struct job *job)
 
 static void run(struct job *job)
 {
+    struct ek_webhook_thread *thread = job->exchange.thread;
+
     job->rounds++;
     if (job->kind != DEFINE)
         judge(job);
@@ -298,7 +307,7 @@ static void run(struct job *job)
         define(job);
     if (!job->exchange.reply)
         finish(job);
-    ek_stack_trim();
+    ek_webhook_rest__(thread);
 }
 
 void ek_webhook_resume__(struct ek_webhook_thread *thread, struct ek_webhook_ask *ask)

@@ -61,41 +61,42 @@ void ek_webhook_undecided__(const struct ek_webhook_exchange *exchange, const ch
 /* An arena's blocks are small, so evaluations may use all of the budget. */
 static bool take(void *ctx, size_t n)
 {
-    return ek_http_budget_take(ctx, n, 0);
+    struct ek_webhook_thread *thread = ctx;
+    bool fits = ek_http_budget_take(&thread->webhook->work, n, 0);
+
+    *(fits ? &thread->taken : &thread->refused) = fits ? thread->taken + n : n;
+    return fits;
 }
 
 static void give(void *ctx, size_t n)
 {
-    ek_http_budget_give(ctx, n);
+    struct ek_webhook_thread *thread = ctx;
+
+    thread->taken -= n;
+    ek_http_budget_give(&thread->webhook->work, n);
 }
 
 struct ek_arena *ek_webhook_arena__(struct ek_webhook_thread *thread)
 {
-    if (thread->arena && ek_arena_used(thread->arena) > ARENA_KEEP) {
-        ek_arena_free(thread->arena);
-        thread->arena = NULL;
-    }
     if (thread->arena) {
         ek_arena_reset(thread->arena);
         return thread->arena;
     }
-    const struct ek_webhook_memory *memory = &thread->webhook->memory;
-    thread->arena = ek_arena_new(memory->arena);
-    ek_arena_set_meter(
-        thread->arena,
-        &(struct ek_arena_meter){.take = take, .give = give, .ctx = &thread->webhook->work});
+    thread->arena = ek_arena_new(thread->webhook->memory.arena);
+    ek_arena_set_meter(thread->arena,
+                       &(struct ek_arena_meter){.take = take, .give = give, .ctx = thread});
     return thread->arena;
 }
 
-bool ek_webhook_is_starved__(struct ek_webhook_exchange *exchange)
+void ek_webhook_rest__(struct ek_webhook_thread *thread)
 {
-    const struct ek_arena *arena = exchange->thread->arena;
+    bool large = thread->arena && ek_arena_used(thread->arena) > ARENA_KEEP;
 
-    /* What is too much at any time is no matter of the moment. */
-    if (!ek_arena_starved(arena) || ek_arena_exhausted(arena))
-        return false;
-    ek_webhook_refuse__(exchange, 503, NO_MEMORY);
-    return true;
+    if (large || thread->taken > ARENA_KEEP) {
+        ek_arena_free(thread->arena);
+        thread->arena = NULL;
+    }
+    ek_stack_trim();
 }
 
 /* ---- Answers ---- */
@@ -129,17 +130,45 @@ static void send_error(struct ek_webhook_exchange *exchange, int status, const c
     ek_webhook_reply__(exchange, status, NULL, text, strlen(text));
 }
 
-void ek_webhook_refuse__(struct ek_webhook_exchange *exchange, int status, const char *text)
+static void refuse(struct ek_webhook_exchange *exchange, int status, enum ek_undecided reason,
+                   const char *text)
 {
     struct ek_webhook *webhook = exchange->thread->webhook;
 
-    ek_webhook_metrics_undecided(&webhook->metrics, exchange->endpoint->path, reason_of(status),
+    ek_webhook_metrics_undecided(&webhook->metrics, exchange->endpoint->path, reason,
                                  EK_UNDECIDED_REFUSED);
     ek_log_info_limited(webhook->config.log, 5, 60000, "Refused an admission review",
                         EK_S("path", exchange->endpoint->path),
                         EK_S("name", exchange->name ? exchange->name : ""), EK_I("status", status),
                         EK_S("reason", text));
     send_error(exchange, status, text);
+}
+
+void ek_webhook_refuse__(struct ek_webhook_exchange *exchange, int status, const char *text)
+{
+    refuse(exchange, status, reason_of(status), text);
+}
+
+/* Whether so many bytes more would not fit either if nobody else worked. */
+static bool never_fits(const struct ek_webhook_exchange *exchange, size_t n)
+{
+    struct ek_webhook_thread *thread = exchange->thread;
+    struct ek_webhook *webhook = thread->webhook;
+    size_t kept = webhook->n_threads * ARENA_KEEP; /* by all threads but this one */
+
+    return !ek_http_budget_could(&webhook->work, exchange->reserved + thread->taken + n + kept, 0);
+}
+
+bool ek_webhook_is_starved__(struct ek_webhook_exchange *exchange)
+{
+    struct ek_webhook_thread *thread = exchange->thread;
+
+    /* What is too much at any time is no matter of the moment. */
+    if (!ek_arena_starved(thread->arena) || ek_arena_exhausted(thread->arena) ||
+        never_fits(exchange, thread->refused))
+        return false;
+    refuse(exchange, 503, EK_UNDECIDED_MEMORY, NO_MEMORY);
+    return true;
 }
 
 static void log_denial(const struct ek_webhook_exchange *exchange, const char *uid,
@@ -243,6 +272,8 @@ void ek_webhook_handle__(struct ek_webhook_exchange *exchange)
     response.uid = exchange->review.request.uid;
     if (ek_webhook_is_starved__(exchange)) {
         ; /* refused */
+    } else if (ek_arena_starved(arena)) {
+        deny(exchange, response.uid, EK_UNDECIDED_MEMORY, EK_WEBHOOK_NO_ROOM);
     } else if (status == 500) {
         deny(exchange, response.uid, undecided_by(err.code), err.message);
     } else if (status) {
@@ -255,8 +286,9 @@ void ek_webhook_handle__(struct ek_webhook_exchange *exchange)
         ek_webhook_answer__(exchange, &response);
     }
     yyjson_mut_doc_free(patch);
+    struct ek_webhook_thread *thread = exchange->thread;
     ek_webhook_exchange_done__(exchange);
-    ek_stack_trim();
+    ek_webhook_rest__(thread);
 }
 
 /* ---- Requests ---- */
@@ -337,11 +369,10 @@ static bool reserve(struct ek_webhook_exchange *exchange, const struct ek_http_r
         return true;
     }
     if (ek_http_budget_could(work, cost, cost)) {
-        ek_webhook_refuse__(exchange, 503, NO_MEMORY);
+        refuse(exchange, 503, EK_UNDECIDED_MEMORY, NO_MEMORY);
         return false;
     }
-    deny_unread(exchange, request, EK_UNDECIDED_TOO_LARGE,
-                "the review takes more memory than the webhook has");
+    deny_unread(exchange, request, EK_UNDECIDED_TOO_LARGE, EK_WEBHOOK_NO_ROOM);
     return false;
 }
 

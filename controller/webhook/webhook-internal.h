@@ -50,6 +50,8 @@ struct ek_webhook_thread {
     struct ek_http_server *server; /* NULL: closed, or it has none */
     struct ek_lru reviews;
     struct ek_arena *arena;
+    size_t taken;       /* bytes of the work budget that it has */
+    size_t refused;     /* bytes that it was refused last */
     size_t n_waiting;   /* requests that wait for answers of the API server, or of another thread */
     bool stopping;      /* its server is being closed */
     bool server_closed; /* nothing new will come */
@@ -138,13 +140,19 @@ void ek_webhook_undecided__(const struct ek_webhook_exchange *exchange, const ch
 /* The thread's clock, monotonic. */
 int64_t ek_webhook_now_ms__(void);
 
+/* Why a review is denied, or let through by failurePolicy, that lacks memory whatever others do. */
+#define EK_WEBHOOK_NO_ROOM "the review takes more memory than the webhook has"
+
 /* Whether the run in the arena lacked memory that others have at the moment; then it is refused by
- * 503, whatever it came to. */
+ * 503, whatever it came to. What is void although this is false (ek_arena_starved) takes more
+ * memory than there ever is: asking again would be in vain, so the run has failed. */
 bool ek_webhook_is_starved__(struct ek_webhook_exchange *exchange);
 
-/* An empty arena for one run: the thread's, which remembers its memory as long as that is little.
- * Good until the next call. */
+/* An empty arena for one run: the thread's. Good until ek_webhook_rest__. */
 struct ek_arena *ek_webhook_arena__(struct ek_webhook_thread *thread);
+
+/* After a run: gives its memory back, but for a little. */
+void ek_webhook_rest__(struct ek_webhook_thread *thread);
 
 /* ---- Reviews that change their thread (parcel.c) ---- */
 

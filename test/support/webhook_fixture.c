@@ -292,7 +292,8 @@ static const struct ek_policy *make_policy(size_t i, const char *extra)
         "\"metadata\":{\"name\":\"p%zu\",\"annotations\":{\"evenkeel.dev/safety\":\"Exact\"}},"
         "\"spec\":{\"reinvocationPolicy\":\"Never\","
         "\"matchConstraints\":{\"resourceRules\":[{\"apiGroups\":[\"example.com\"],"
-        "\"apiVersions\":[\"v1\"],\"operations\":[\"CREATE\"],\"resources\":[\"widgets\"]}]},"
+        "\"apiVersions\":[\"v1\"],\"operations\":[\"CREATE\",\"UPDATE\"],\"resources\":["
+        "\"widgets\"]}]},"
         "\"mutations\":[{\"patchType\":\"ApplyConfiguration\",\"applyConfiguration\":{"
         "\"expression\":\"Object{metadata: Object.metadata{labels: {\\\"p%zu\\\": "
         "\\\"x\\\"}}}\"}}]%s%s}}",

@@ -205,6 +205,73 @@ START_TEST(dense_reviews)
 }
 END_TEST
 
+/* A review of an update whose objects have n members each, which differ. */
+static char *dense_update(size_t n)
+{
+    EK_AUTOFREE char *review = webhook_review("ns", UID);
+    const char *create = strstr(review, "\"CREATE\""), *size = strstr(review, "\"size\":1"),
+               *old = strstr(review, "\"oldObject\":null");
+    EK_AUTO(ek_buf) body;
+
+    ek_buf_init(&body, 8 * MIB);
+    ek_buf_append(&body, review, (size_t)(create - review));
+    ek_buf_puts(&body, "\"UPDATE\"");
+    create += strlen("\"CREATE\"");
+    ek_buf_append(&body, create, (size_t)(size - create));
+    ek_buf_puts(&body, "\"size\":1");
+    for (size_t i = 0; i < n; i++)
+        ek_buf_printf(&body, ",\"%zx\":\"\"", i);
+    size += strlen("\"size\":1");
+    ek_buf_append(&body, size, (size_t)(old - size));
+    ek_buf_puts(&body, "\"oldObject\":{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\","
+                       "\"metadata\":{\"name\":\"c\",\"namespace\":\"ns\"},\"spec\":{\"size\":1");
+    for (size_t i = 0; i < n; i++)
+        ek_buf_printf(&body, ",\"%zx\":\"x\"", i);
+    ek_buf_puts(&body, "}}");
+    ek_buf_puts(&body, old + strlen("\"oldObject\":null"));
+    ck_assert_int_eq(body.failed, 0);
+    return ek_buf_steal(&body);
+}
+
+/* What takes more than there is, although nobody else is there, is decided by the policies'
+ * failurePolicy: by 503 the API server would let it through, silently. */
+START_TEST(alone_it_never_fits)
+{
+    static const struct {
+        const char *policy, *want, *counted;
+    } rows[] = {
+        {"\"failurePolicy\":\"Fail\",", "\"allowed\":false", "denied"},
+        {"\"failurePolicy\":\"Ignore\",", "\"allowed\":true,\"warnings\":[", "allowed"},
+    };
+    static struct webhook_fixture fixture;
+    EK_AUTOFREE char *body = dense_update(41500);
+
+    fixture.memory = 32 * MIB;
+    webhook_fixture_start(&fixture, 1, false, 0);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        EK_AUTOFREE char *extra =
+            ek_xasprintf("%s\"matchConditions\":[{\"name\":\"c\",\"expression\":"
+                         "\"object.spec.map(k, k + k).map(k, k + k).size() > 0\"}]",
+                         rows[i].policy);
+        struct webhook_client client;
+        webhook_fixture_publish(&fixture, webhook_snapshot(1, extra));
+        ck_assert(webhook_connect(&fixture, &client));
+        EK_AUTOFREE char *answer = webhook_post(&client, "/mutate?timeout=30s", body);
+        ck_assert_msg(answer && strstr(answer, rows[i].want), "%s", answer ? answer : "nothing");
+        ck_assert_ptr_nonnull(strstr(answer, "\"uid\":\"" UID "\""));
+        ck_assert_ptr_nonnull(strstr(answer, "the review takes more memory than the webhook has"));
+        webhook_disconnect(&client);
+        EK_AUTOFREE char *series =
+            ek_xasprintf("evenkeel_webhook_undecided_total{webhook=\"/mutate\","
+                         "reason=\"memory\",answer=\"%s\"} ",
+                         rows[i].counted);
+        ck_assert_double_eq(value_of(&fixture, series), 1);
+        expect_allowed(&fixture); /* nothing is kept */
+    }
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("webhook_memory");
@@ -216,5 +283,6 @@ int main(void)
     tcase_add_test(tc, costs);
     tcase_add_test(tc, unfinished_posts);
     tcase_add_test(tc, dense_reviews);
+    tcase_add_test(tc, alone_it_never_fits);
     return ek_test_run("webhook_memory", tc);
 }
