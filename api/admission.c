@@ -128,20 +128,64 @@ void ek_admission_review_done(struct ek_admission_review *review)
     review->doc = NULL;
 }
 
-static int add_patch(yyjson_mut_doc *doc, yyjson_mut_val *response, yyjson_mut_val *patch)
+/* More than any number has in JSON (RFC 8259), with what follows it. */
+#define NUMBER_SIZE 32
+
+static size_t string_size(yyjson_mut_val *v)
 {
+    const char *s = yyjson_mut_get_str(v);
+    size_t len = yyjson_mut_get_len(v), n = len + 2;
+
+    for (size_t i = 0; i < len; i++) /* "\u0001" and "\\" */
+        n += (unsigned char)s[i] < ' ' ? 5 : s[i] == '"' || s[i] == '\\';
+    return n;
+}
+
+/* At least what the value comes to as JSON, with what follows it. */
+static size_t json_size(yyjson_mut_val *v)
+{
+    yyjson_mut_val *key, *item;
+    size_t i, max, n = 3;
+
+    if (yyjson_mut_is_str(v))
+        return string_size(v) + 1;
+    if (!yyjson_mut_is_ctn(v))
+        return yyjson_mut_is_num(v) ? NUMBER_SIZE : sizeof "false,";
+    if (yyjson_mut_is_arr(v)) {
+        yyjson_mut_arr_foreach(v, i, max, item) n += json_size(item);
+    } else {
+        yyjson_mut_obj_foreach(v, i, max, key, item) n += json_size(key) + json_size(item);
+    }
+    return n;
+}
+
+/* The JSON and its base64 exist at a time; then that and the review; then the review and out, whose
+ * growth may double it. Base64 has a third more octets than the JSON. */
+size_t ek_admission_response_memory(const struct ek_admission_response *response)
+{
+    return response->patch ? 4 * json_size(response->patch) : 0;
+}
+
+/* The patch as a JSON string in base64, owned. Returns EK_E_NOMEM, or 0 with *ret_text NULL for no
+ * patch. */
+static int encode_patch(yyjson_mut_val *patch, char **ret_text, size_t *ret_len)
+{
+    size_t len;
+
+    *ret_text = NULL;
     if (!patch || yyjson_mut_arr_size(patch) == 0)
         return 0;
-    size_t len;
     char *json = yyjson_mut_val_write_opts(patch, YYJSON_WRITE_NOFLAG, &ek_json_alc, &len, NULL);
-    char *base64 = json ? ek_alloc(EK_BASE64_LEN(len) + 1) : NULL;
-    if (base64)
-        ek_base64_write(json, len, base64);
-    bool ok = base64 && yyjson_mut_obj_add_strcpy(doc, response, "patch", base64) &&
-              yyjson_mut_obj_add_str(doc, response, "patchType", "JSONPatch");
+    char *text = json ? ek_alloc(EK_BASE64_LEN(len) + 3) : NULL;
+    if (text) {
+        *ret_len = EK_BASE64_LEN(len) + 2;
+        ek_base64_write(json, len, text + 1);
+        text[0] = text[*ret_len - 1] = '"';
+        text[*ret_len] = '\0';
+    }
     ek_free(json);
-    ek_free(base64);
-    return ok ? 0 : EK_E_NOMEM;
+    *ret_text = text;
+    return text ? 0 : EK_E_NOMEM;
 }
 
 static void add_status(yyjson_mut_doc *doc, yyjson_mut_val *response,
@@ -173,7 +217,9 @@ static void add_notes(yyjson_mut_doc *doc, yyjson_mut_val *response,
     }
 }
 
-int ek_admission_response_write(const struct ek_admission_response *response, struct ek_buf *out)
+/* The review as JSON, owned; patch is a JSON string or NULL. NULL without memory. */
+static char *write_review(const struct ek_admission_response *response, const char *patch,
+                          size_t patch_len, size_t *ret_len)
 {
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
     yyjson_mut_val *root = yyjson_mut_obj(doc);
@@ -185,13 +231,27 @@ int ek_admission_response_write(const struct ek_admission_response *response, st
     bool ok = yyjson_mut_obj_add_bool(doc, r, "allowed", response->allowed);
     add_status(doc, r, response);
     add_notes(doc, r, response);
-    int rc = ok ? add_patch(doc, r, response->patch) : EK_E_NOMEM;
-    size_t len;
+    if (patch)
+        ok = ok &&
+             yyjson_mut_obj_add_val(doc, r, "patch", yyjson_mut_rawn(doc, patch, patch_len)) &&
+             yyjson_mut_obj_add_str(doc, r, "patchType", "JSONPatch");
     char *json =
-        rc ? NULL : yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &ek_json_alc, &len, NULL);
-    if (!rc)
-        rc = json ? ek_buf_append(out, json, len) : EK_E_NOMEM;
-    ek_free(json);
+        ok ? yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &ek_json_alc, ret_len, NULL) : NULL;
     yyjson_mut_doc_free(doc);
+    return json;
+}
+
+int ek_admission_response_write(const struct ek_admission_response *response, struct ek_buf *out)
+{
+    char *patch;
+    size_t patch_len = 0, len;
+
+    int rc = encode_patch(response->patch, &patch, &patch_len);
+    if (rc)
+        return rc;
+    char *json = write_review(response, patch, patch_len, &len);
+    ek_free(patch);
+    rc = json ? ek_buf_append(out, json, len) : EK_E_NOMEM;
+    ek_free(json);
     return rc;
 }

@@ -88,6 +88,11 @@ struct ek_admission_response {
     size_t n_audit_annotations;           /* pairs */
 };
 
+/* Bytes of memory that writing takes for the patch, which alone may be large, and for its copies in
+ * base64: an upper bound, also of what out has then. 0 without a patch. Recursive
+ * (api/base/stack.h). */
+size_t ek_admission_response_memory(const struct ek_admission_response *response);
+
 /* Appends the AdmissionReview with that response to out. Returns 0, or out's error. */
 int ek_admission_response_write(const struct ek_admission_response *response, struct ek_buf *out);
 

@@ -86,7 +86,7 @@ size_t ek_http_sending__(size_t pending);
 /* hold.c: takes n bytes more for the connection, making room if need be. */
 bool ek_http_room__(struct ek_http_conn *conn, size_t n);
 
-/* hold.c: whether a body of n bytes may come: there is room, or can be made. */
+/* hold.c: whether n bytes more may come, of a body or an answer: there is room, or can be made. */
 bool ek_http_expect__(struct ek_http_conn *conn, size_t n);
 
 /* hold.c: makes what is taken what is held. False when that is more than there is room for. */

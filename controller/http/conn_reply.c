@@ -171,13 +171,23 @@ void ek_http_reply_header(struct ek_http_reply *reply, const char *name, const c
     }
 }
 
-/* Whether the answer may be held until the client has read it. */
+/* The bytes that are held for an answer until the client has read it. */
+static size_t answer_bytes(const struct ek_http_reply *reply, size_t size)
+{
+    const struct ek_buf *output = &reply->conn->output;
+    size_t len = HEAD_MAX + reply->extra.len + size;
+
+    return ek_buf_grown(output, len) - output->cap + ek_http_sending__(len);
+}
+
+bool ek_http_reply_fits(struct ek_http_reply *reply, size_t size)
+{
+    return !reply->conn || ek_http_expect__(reply->conn, answer_bytes(reply, size));
+}
+
 static bool has_room(struct ek_http_conn *conn, const struct ek_http_reply *reply, size_t size)
 {
-    size_t len = HEAD_MAX + reply->extra.len + size;
-    size_t more = ek_buf_grown(&conn->output, len) - conn->output.cap + ek_http_sending__(len);
-
-    if (ek_http_room__(conn, more))
+    if (ek_http_room__(conn, answer_bytes(reply, size)))
         return true;
     conn->fault = EK_HTTP_FAULT_MEMORY;
     return false;

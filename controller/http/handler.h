@@ -90,7 +90,11 @@ void ek_http_reply_vouch(struct ek_http_reply *reply);
  * type, date and connection are set by the server. */
 void ek_http_reply_header(struct ek_http_reply *reply, const char *name, const char *value);
 
-/* Answers; content_type NULL means none. body is copied. */
+/* Whether the listener may hold an answer of size bytes until the client has read it. If not,
+ * ek_http_reply_send would answer 503 in its place. True for an orphan. */
+bool ek_http_reply_fits(struct ek_http_reply *reply, size_t size);
+
+/* Answers; content_type NULL means none. body is copied. What does not fit becomes a 503. */
 void ek_http_reply_send(struct ek_http_reply *reply, int status, const char *content_type,
                         const void *body, size_t size);
 

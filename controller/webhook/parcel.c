@@ -2,8 +2,6 @@
 /* Reviews on their way to the thread for large ones, and their answers on the way back. */
 #include "controller/webhook/webhook-internal.h"
 
-#define ANSWER_MAX ((size_t)32 << 20)
-
 struct ek_webhook_parcel {
     struct ek_webhook_exchange exchange; /* on the way there */
     const struct ek_http_request *request;
@@ -12,6 +10,8 @@ struct ek_webhook_parcel {
     int status; /* of the answer, on the way back */
     const char *type;
     struct ek_buf body;
+    char *uid;      /* of the review, owned; NULL: the body is short */
+    size_t charged; /* bytes of the work budget, for body */
     struct ek_webhook_parcel *next;
 };
 
@@ -26,16 +26,25 @@ static void post(struct ek_webhook_thread *thread, struct ek_webhook_parcel *par
     pthread_mutex_unlock(&inbox->lock);
 }
 
-/* Sends the answer of a request: type NULL is a line of plain text. On the thread of the reply. */
-static void send_answer(struct ek_http_reply *reply, int status, const char *type, const char *body,
-                        size_t size)
+/* On the thread of the reply. */
+static void send_answer(struct ek_webhook_exchange *exchange, const char *uid, int status,
+                        const char *type, const struct ek_buf *body)
 {
+    struct ek_http_reply *reply = exchange->reply;
+
+    if (uid && !ek_http_reply_fits(reply, body->len)) {
+        ek_webhook_deny_large__(exchange, uid);
+        return;
+    }
+    exchange->reply = NULL;
+    ek_webhook_path_metrics_end(&exchange->endpoint->metrics, status,
+                                (double)(uv_hrtime() - exchange->start_ns) / 1e9);
     if (status == 503) /* with it, API servers repeat the review until its time is over */
         ek_http_reply_header(reply, "Retry-After", "1");
     if (type)
-        ek_http_reply_send(reply, status, type, body, size);
+        ek_http_reply_send(reply, status, type, ek_buf_str(body), body->len);
     else
-        ek_http_reply_text(reply, status, body);
+        ek_http_reply_text(reply, status, ek_buf_str(body));
 }
 
 void ek_webhook_hand_over__(struct ek_webhook_exchange *exchange,
@@ -54,22 +63,25 @@ void ek_webhook_hand_over__(struct ek_webhook_exchange *exchange,
     post(exchange->thread, parcel);
 }
 
-void ek_webhook_reply__(struct ek_webhook_exchange *exchange, int status, const char *type,
-                        const char *body, size_t size)
+void ek_webhook_reply__(struct ek_webhook_exchange *exchange, const char *uid, int status,
+                        const char *type, struct ek_buf *body)
 {
     struct ek_webhook_parcel *parcel = exchange->parcel;
-    struct ek_http_reply *reply = exchange->reply;
 
-    exchange->reply = NULL;
-    exchange->parcel = NULL;
     if (!parcel) {
-        send_answer(reply, status, type, body, size);
+        send_answer(exchange, uid, status, type, body);
         return;
     }
+    exchange->reply = NULL;
+    exchange->parcel = NULL;
+    parcel->uid = uid ? ek_xstrdup(uid) : NULL;
     parcel->status = status;
     parcel->type = type;
-    ek_buf_init(&parcel->body, ANSWER_MAX);
-    ek_buf_append(&parcel->body, body, size);
+    parcel->body = *body;
+    ek_buf_init(body, 0);
+    /* The exchange has taken them for its answer, and gives them back before this one arrives. */
+    parcel->charged = parcel->body.cap;
+    ek_http_budget_force(&parcel->home->webhook->work, parcel->charged);
     post(parcel->home, parcel);
 }
 
@@ -77,13 +89,15 @@ void ek_webhook_reply__(struct ek_webhook_exchange *exchange, int status, const 
 static void deliver(struct ek_webhook_parcel *parcel)
 {
     struct ek_webhook_thread *home = parcel->home;
-    struct ek_buf *body = &parcel->body;
+    struct ek_webhook_exchange exchange = {.thread = home,
+                                           .endpoint = parcel->exchange.endpoint,
+                                           .reply = parcel->reply,
+                                           .start_ns = parcel->exchange.start_ns};
 
-    if (body->failed)
-        send_answer(parcel->reply, 503, NULL, "no memory is available for the answer", 0);
-    else
-        send_answer(parcel->reply, parcel->status, parcel->type, ek_buf_str(body), body->len);
-    ek_buf_done(body);
+    send_answer(&exchange, parcel->uid, parcel->status, parcel->type, &parcel->body);
+    ek_buf_done(&parcel->body);
+    ek_http_budget_give(&home->webhook->work, parcel->charged);
+    ek_free(parcel->uid);
     ek_free(parcel);
     home->n_waiting--;
     if (home->server)

@@ -47,21 +47,24 @@ static void finish(struct job *job)
 static void answer_outcome(struct job *job, const struct ek_mutation_outcome *outcome)
 {
     const struct ek_webhook_observer *observer = &job->exchange.thread->webhook->observer;
+    const struct ek_admission_request *request = &job->exchange.review.request;
+    const struct ek_admission_response response = {
+        .uid = request->uid,
+        .allowed = outcome->allowed,
+        .code = outcome->code,
+        .reason = outcome->reason,
+        .message = outcome->message,
+        .patch = outcome->patch ? yyjson_mut_doc_get_root(outcome->patch) : NULL,
+    };
+    EK_AUTO(ek_buf) out = {0};
 
-    if (!job->exchange.review.request.unproven)
+    if (!ek_webhook_write__(&job->exchange, &response, &out))
+        return;
+    if (!request->unproven)
         ek_webhook_metrics_checks(&job->exchange.thread->webhook->metrics, outcome);
-    if (observer->judged && !job->exchange.review.request.unproven)
-        observer->judged(observer->ctx, &job->exchange.review.request, outcome);
-    ek_webhook_answer__(
-        &job->exchange,
-        &(struct ek_admission_response){
-            .uid = job->exchange.review.request.uid,
-            .allowed = outcome->allowed,
-            .code = outcome->code,
-            .reason = outcome->reason,
-            .message = outcome->message,
-            .patch = outcome->patch ? yyjson_mut_doc_get_root(outcome->patch) : NULL,
-        });
+    if (observer->judged && !request->unproven)
+        observer->judged(observer->ctx, request, outcome);
+    ek_webhook_send__(&job->exchange, &out);
 }
 
 static void answer_checked(struct job *job, const struct ek_safety_outcome *outcome)

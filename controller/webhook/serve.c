@@ -101,11 +101,6 @@ void ek_webhook_rest__(struct ek_webhook_thread *thread)
 
 /* ---- Answers ---- */
 
-static void count(const struct ek_webhook_endpoint *endpoint, uint64_t start_ns, int status)
-{
-    ek_webhook_path_metrics_end(&endpoint->metrics, status, (double)(uv_hrtime() - start_ns) / 1e9);
-}
-
 static enum ek_undecided reason_of(int status)
 {
     switch (status) {
@@ -126,8 +121,11 @@ static enum ek_undecided reason_of(int status)
 /* An HTTP error as the answer; counted as undecided by the caller. */
 static void send_error(struct ek_webhook_exchange *exchange, int status, const char *text)
 {
-    count(exchange->endpoint, exchange->start_ns, status);
-    ek_webhook_reply__(exchange, status, NULL, text, strlen(text));
+    EK_AUTO(ek_buf) body;
+
+    ek_buf_init(&body, EK_BUF_SMALL_MAX);
+    ek_buf_puts(&body, text);
+    ek_webhook_reply__(exchange, NULL, status, NULL, &body);
 }
 
 static void refuse(struct ek_webhook_exchange *exchange, int status, enum ek_undecided reason,
@@ -184,7 +182,7 @@ static void log_denial(const struct ek_webhook_exchange *exchange, const char *u
         EK_S("resource", resource ? resource : ""), EK_B("denied", denied));
 }
 
-/* A denial is short: writing it fails without memory alone. */
+/* A denial is short: it fails without memory alone, or where the listener is full. */
 static bool send_denial(struct ek_webhook_exchange *exchange, const char *uid,
                         enum ek_undecided reason, const char *why)
 {
@@ -200,10 +198,10 @@ static bool send_denial(struct ek_webhook_exchange *exchange, const char *uid,
         .message = message};
 
     ek_buf_init(&out, ANSWER_MAX);
-    if (ek_admission_response_write(&response, &out))
+    if (ek_admission_response_write(&response, &out) ||
+        (!exchange->parcel && !ek_http_reply_fits(exchange->reply, out.len)))
         return false;
-    count(exchange->endpoint, exchange->start_ns, 200);
-    ek_webhook_reply__(exchange, 200, "application/json", ek_buf_str(&out), out.len);
+    ek_webhook_reply__(exchange, NULL, 200, "application/json", &out);
     return true;
 }
 
@@ -227,21 +225,55 @@ static void deny(struct ek_webhook_exchange *exchange, const char *uid, enum ek_
                    why);
 }
 
-void ek_webhook_answer__(struct ek_webhook_exchange *exchange,
-                         const struct ek_admission_response *response)
+/* Takes the memory for an answer before it is written. Without it the review is answered. */
+static bool reserve_answer(struct ek_webhook_exchange *exchange,
+                           const struct ek_admission_response *response)
 {
-    EK_AUTO(ek_buf) out;
+    size_t cost = ek_admission_response_memory(response);
 
-    ek_buf_init(&out, ANSWER_MAX);
-    int rc = ek_admission_response_write(response, &out);
-    if (rc) {
+    if (!cost || ek_http_budget_take(&exchange->thread->webhook->work, cost, 0)) {
+        exchange->reserved += cost;
+        return true;
+    }
+    if (never_fits(exchange, cost))
+        deny(exchange, response->uid, EK_UNDECIDED_MEMORY,
+             "the answer takes more memory than the webhook has");
+    else
+        refuse(exchange, 503, EK_UNDECIDED_MEMORY, NO_MEMORY);
+    return false;
+}
+
+bool ek_webhook_write__(struct ek_webhook_exchange *exchange,
+                        const struct ek_admission_response *response, struct ek_buf *out)
+{
+    ek_buf_init(out, ANSWER_MAX);
+    if (!reserve_answer(exchange, response))
+        return false;
+    int rc = ek_admission_response_write(response, out);
+    if (rc)
         deny(exchange, response->uid,
              rc == EK_E_NOMEM ? EK_UNDECIDED_MEMORY : EK_UNDECIDED_TOO_LARGE,
              "the answer is too large");
-        return;
-    }
-    count(exchange->endpoint, exchange->start_ns, 200);
-    ek_webhook_reply__(exchange, 200, "application/json", ek_buf_str(&out), out.len);
+    return !rc;
+}
+
+void ek_webhook_send__(struct ek_webhook_exchange *exchange, struct ek_buf *out)
+{
+    ek_webhook_reply__(exchange, exchange->review.request.uid, 200, "application/json", out);
+}
+
+void ek_webhook_answer__(struct ek_webhook_exchange *exchange,
+                         const struct ek_admission_response *response)
+{
+    EK_AUTO(ek_buf) out = {0};
+
+    if (ek_webhook_write__(exchange, response, &out))
+        ek_webhook_send__(exchange, &out);
+}
+
+void ek_webhook_deny_large__(struct ek_webhook_exchange *exchange, const char *uid)
+{
+    deny(exchange, uid, EK_UNDECIDED_TOO_LARGE, "the answer is too large for the connection");
 }
 
 void ek_webhook_exchange_done__(struct ek_webhook_exchange *exchange)

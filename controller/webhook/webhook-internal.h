@@ -105,7 +105,7 @@ struct ek_webhook_exchange {
     struct ek_webhook_parcel *parcel; /* thread is not the reply's: how the answer goes there */
     struct ek_admission_review review;
     char *name;      /* what follows the endpoint's path and "/", "" for nothing */
-    size_t reserved; /* bytes of the work budget, for what the body is parsed to */
+    size_t reserved; /* bytes of the work budget, for what the body is parsed to and the answer */
     uint64_t start_ns;
     int64_t deadline_ms; /* for the answer; by ek_webhook_now_ms__ */
 };
@@ -122,10 +122,23 @@ void ek_webhook_take_up__(struct ek_webhook_exchange *exchange,
 void ek_webhook_handle__(struct ek_webhook_exchange *exchange);
 
 /* Answer it: by an HTTP status and a line of text, after which failurePolicy decides; or by a
- * review. Once. A response that is too large to be written becomes a denial. */
+ * review. Once. A response that is too large to be written, or to be held for the client, becomes a
+ * denial. */
 void ek_webhook_refuse__(struct ek_webhook_exchange *exchange, int status, const char *text);
 void ek_webhook_answer__(struct ek_webhook_exchange *exchange,
                          const struct ek_admission_response *response);
+
+/* The first half of ek_webhook_answer__, for who counts what the answer says: writes it to out (an
+ * empty buffer without memory), for ek_webhook_send__. False when something else has been answered
+ * because there is no memory for it. */
+bool ek_webhook_write__(struct ek_webhook_exchange *exchange,
+                        const struct ek_admission_response *response, struct ek_buf *out);
+
+/* The second half. Takes the content of out. */
+void ek_webhook_send__(struct ek_webhook_exchange *exchange, struct ek_buf *out);
+
+/* On the thread of the reply: denies the review of uid, whose answer the listener cannot hold. */
+void ek_webhook_deny_large__(struct ek_webhook_exchange *exchange, const char *uid);
 
 /* Releases what it holds; it has been answered. */
 void ek_webhook_exchange_done__(struct ek_webhook_exchange *exchange);
@@ -161,10 +174,11 @@ void ek_webhook_rest__(struct ek_webhook_thread *thread);
 void ek_webhook_hand_over__(struct ek_webhook_exchange *exchange,
                             const struct ek_http_request *request);
 
-/* Sends the answer from whatever thread the exchange is on: the last use of its reply. body is
- * copied. */
-void ek_webhook_reply__(struct ek_webhook_exchange *exchange, int status, const char *type,
-                        const char *body, size_t size);
+/* Sends the answer from whatever thread the exchange is on, and counts it: the last use of its
+ * reply. Takes the content of body; without a type it is a line of text. If the listener cannot
+ * hold it, the review of uid is denied; NULL: it is short. */
+void ek_webhook_reply__(struct ek_webhook_exchange *exchange, const char *uid, int status,
+                        const char *type, struct ek_buf *body);
 
 /* Works on what has come to the thread: reviews, or answers of the thread for large ones. */
 void ek_webhook_open_parcels__(struct ek_webhook_thread *thread);

@@ -176,6 +176,32 @@ START_TEST(a_denial_carries_code_and_reason)
 }
 END_TEST
 
+/* What writing takes is known before: at least the patch, three times over in base64. */
+START_TEST(memory_of_an_answer)
+{
+    static const char *const texts[] = {"", "plain", "\"\\\"", "\x01\x1f\n", "\xe2\x82\xac"};
+    yyjson_mut_doc *doc = ek_json_doc_new();
+    struct ek_admission_response response = {.uid = "u", .allowed = true};
+
+    ck_assert_uint_eq(ek_admission_response_memory(&response), 0);
+    response.patch = yyjson_mut_arr(doc);
+    yyjson_mut_arr_add_real(doc, response.patch, -2.2250738585072014e-308);
+    yyjson_mut_arr_add_sint(doc, response.patch, INT64_MIN);
+    yyjson_mut_arr_add_null(doc, response.patch);
+    yyjson_mut_arr_add_bool(doc, response.patch, false);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(texts); i++)
+        for (size_t k = 0; k < 100; k++)
+            yyjson_mut_obj_add_str(doc, yyjson_mut_arr_add_obj(doc, response.patch), texts[i],
+                                   texts[i]);
+    size_t len;
+    char *json = yyjson_mut_val_write(response.patch, 0, &len);
+    ck_assert_uint_ge(ek_admission_response_memory(&response), 4 * len);
+    ck_assert_uint_le(ek_admission_response_memory(&response), 6 * len);
+    free(json);
+    yyjson_mut_doc_free(doc);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("admission");
@@ -184,5 +210,6 @@ int main(void)
     tcase_add_loop_test(tc, the_uid_is_found_without_parsing, 0, EK_ARRAY_SIZE(uid_rows));
     tcase_add_test(tc, the_answer_carries_uid_patch_and_warnings);
     tcase_add_test(tc, a_denial_carries_code_and_reason);
+    tcase_add_test(tc, memory_of_an_answer);
     return ek_test_run("admission", tc);
 }

@@ -305,6 +305,15 @@ START_TEST(answers)
     feed(other, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     expect(other, "IDLE", "HTTP/1.1 200 ");
     ck_assert_uint_gt(ek_http_budget_used(&budget), 1000000);
+    struct ek_http_conn *third = fresh();
+    feed(third, POST("0"));
+    size_t used = ek_http_budget_used(&budget);
+    ck_assert(!ek_http_reply_fits(kept, 1000000));
+    ck_assert(ek_http_reply_fits(kept, 1000));
+    ck_assert_uint_eq(ek_http_budget_used(&budget), used); /* nothing is taken yet */
+    ek_http_reply_text(kept, 200, "short");
+    expect(third, "IDLE", "HTTP/1.1 200 ");
+    ek_http_conn_free(third);
     feed(conn, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     expect(conn, "CLOSING", "HTTP/1.1 503 ");
     ek_http_conn_sent(other, ek_http_conn_output(other).len, now_ms);

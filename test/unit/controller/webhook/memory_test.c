@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory for admission requests: how it is divided, and that a flood stays within. */
 #include <check.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "controller/webhook/memory.h"
@@ -136,15 +139,20 @@ static double value_of(struct webhook_fixture *fixture, const char *series)
     return strtod(at + strlen(series), NULL);
 }
 
-static void expect_allowed(struct webhook_fixture *fixture)
+static void expect_allowed_by(struct webhook_fixture *fixture, const char *target)
 {
     struct webhook_client client;
     EK_AUTOFREE char *review = webhook_review("ns", UID);
 
     ck_assert(webhook_connect(fixture, &client));
-    EK_AUTOFREE char *answer = webhook_post(&client, "/mutate?timeout=10s", review);
+    EK_AUTOFREE char *answer = webhook_post(&client, target, review);
     ck_assert_msg(answer && strstr(answer, "\"allowed\":true"), "%s", answer ? answer : "nothing");
     webhook_disconnect(&client);
+}
+
+static void expect_allowed(struct webhook_fixture *fixture)
+{
+    expect_allowed_by(fixture, "/mutate?timeout=10s");
 }
 
 /* Unfinished posts of 10 MB on all threads, by HTTPS: reviews are answered beside them. */
@@ -272,6 +280,129 @@ START_TEST(alone_it_never_fits)
 }
 END_TEST
 
+#define SLOWER 100
+
+/* Not 0: since then, the monotonic clock of this program and libuv goes so many times slower. A
+ * client that reads nothing is then not given up, however long a busy machine takes. */
+static atomic_int_least64_t slow_since_ns;
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    int rc = (int)syscall(SYS_clock_gettime, id, ts);
+    int64_t since_ns = atomic_load(&slow_since_ns);
+
+    if (since_ns && (id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_COARSE)) {
+        int64_t passed_ns = ts->tv_sec * INT64_C(1000000000) + ts->tv_nsec - since_ns;
+        int64_t ns = since_ns + passed_ns / SLOWER;
+        *ts = (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    }
+    return rc;
+}
+
+/* Allows, with a patch of as many KiB as its name says. */
+static int fatten(void *ctx, const char *name, const struct ek_admission_request *request,
+                  struct ek_arena *arena, struct ek_work *work,
+                  struct ek_admission_response *response, yyjson_mut_doc **ret_patch,
+                  struct ek_err *err)
+{
+    char text[1022];
+
+    (void)ctx;
+    (void)request;
+    (void)arena;
+    (void)work;
+    (void)err;
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    *ret_patch = yyjson_mut_doc_new(NULL);
+    response->patch = yyjson_mut_arr(*ret_patch);
+    for (size_t i = strtoul(name, NULL, 10); i > 0; i--)
+        yyjson_mut_arr_add_strcpy(*ret_patch, response->patch, text);
+    response->allowed = true;
+    return 0;
+}
+
+static void add_fat(struct ek_webhook *webhook)
+{
+    ek_webhook_add_handler(webhook, &(struct ek_webhook_handler){.path = "/fat", .review = fatten});
+}
+
+static const char answered[] =
+    "controller_runtime_webhook_requests_total{webhook=\"/fat\",code=\"200\"} ";
+static const char too_large[] = "evenkeel_webhook_undecided_total{webhook=\"/fat\",reason="
+                                "\"too_large\",answer=\"denied\"} ";
+static const char too_much[] = "evenkeel_webhook_undecided_total{webhook=\"/fat\",reason="
+                               "\"memory\",answer=\"denied\"} ";
+
+/* Asks for a patch of 4.5 MiB; a large review goes by the thread for those. */
+static void ask_for_much(struct webhook_client *client, bool large)
+{
+    EK_AUTOFREE char *review = webhook_review("ns", UID);
+    EK_AUTOFREE char *request = ek_xasprintf(
+        "POST /fat/4608?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "Content-Length: %zu\r\n\r\n%s%*s",
+        strlen(review) + (large ? 70000 : 0), review, large ? 70000 : 0, "");
+
+    ck_assert(webhook_send(client, request, strlen(request)));
+}
+
+/* While clients do not read, their answers fill what the listener may hold. Who comes then is
+ * denied by uid: a 503 would let the write through wherever failurePolicy is Ignore. */
+START_TEST(answers_that_do_not_fit)
+{
+    static struct webhook_fixture fixture;
+    static struct webhook_client clients[16];
+    double n_denied = 0;
+
+    atomic_store(&slow_since_ns, (int64_t)uv_hrtime());
+    fixture.memory = 128 * MIB;
+    fixture.prepare = add_fat;
+    webhook_fixture_start(&fixture, 1, false, 0);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(clients); i++) {
+        ck_assert(webhook_connect(&fixture, &clients[i]));
+        ask_for_much(&clients[i], i % 2);
+        while (value_of(&fixture, answered) < (double)(i + 1))
+            sched_yield();
+    }
+    for (size_t i = 0; i < EK_ARRAY_SIZE(clients); i++) {
+        EK_AUTOFREE char *answer = webhook_receive(&clients[i]);
+        ck_assert_msg(answer && strstr(answer, " 200 OK\r\n") &&
+                          strstr(answer, "\"uid\":\"" UID "\""),
+                      "%zu: %.300s", i, answer ? answer : "nothing");
+        n_denied += strstr(answer, "\"allowed\":false") != NULL;
+        webhook_disconnect(&clients[i]);
+    }
+    ck_assert_double_gt(n_denied, 1);
+    ck_assert_double_lt(n_denied, 16);
+    ck_assert_double_eq(value_of(&fixture, too_large), n_denied);
+    expect_allowed_by(&fixture, "/fat/1"); /* there is room again */
+    webhook_fixture_stop(&fixture);
+    atomic_store(&slow_since_ns, 0);
+}
+END_TEST
+
+/* Nor is there a way to write what takes more than the work budget. */
+START_TEST(answers_that_never_fit)
+{
+    static struct webhook_fixture fixture;
+    struct webhook_client client;
+    EK_AUTOFREE char *review = webhook_review("ns", UID);
+
+    fixture.memory = 32 * MIB;
+    fixture.prepare = add_fat;
+    webhook_fixture_start(&fixture, 1, false, 0);
+    ck_assert(webhook_connect(&fixture, &client));
+    EK_AUTOFREE char *answer = webhook_post(&client, "/fat/6144", review);
+    ck_assert_msg(answer && strstr(answer, "\"allowed\":false"), "%.300s",
+                  answer ? answer : "nothing");
+    ck_assert_ptr_nonnull(strstr(answer, "\"uid\":\"" UID "\""));
+    ck_assert_double_eq(value_of(&fixture, too_much), 1);
+    webhook_disconnect(&client);
+    expect_allowed_by(&fixture, "/fat/1");
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("webhook_memory");
@@ -284,5 +415,7 @@ int main(void)
     tcase_add_test(tc, unfinished_posts);
     tcase_add_test(tc, dense_reviews);
     tcase_add_test(tc, alone_it_never_fits);
+    tcase_add_test(tc, answers_that_do_not_fit);
+    tcase_add_test(tc, answers_that_never_fit);
     return ek_test_run("webhook_memory", tc);
 }
