@@ -6,12 +6,10 @@
 #include "api/schema/merge.h"
 #include "reconcilers/mutation/extended.h"
 
-/* What the notes of one application may take. */
-#define ARENA_MAX ((size_t)4 << 20)
-
 struct objects_val {
     struct ek_cel_opaque opaque;
     const struct ek_objects *objects;
+    struct ek_arena *arena; /* of the run: also for the notes of applications */
 };
 
 struct removal_val {
@@ -26,7 +24,7 @@ struct ek_cel_val ek_objects_val(const struct ek_objects *objects, struct ek_are
 {
     struct objects_val *value = ek_arena_alloc(arena, sizeof *value);
 
-    *value = (struct objects_val){{&objects_kind}, objects};
+    *value = (struct objects_val){{&objects_kind}, objects, arena};
     return ek_cel_opaque_val(&value->opaque);
 }
 
@@ -89,10 +87,10 @@ static int find_type(const struct ek_objects *objects, const char *name, uint32_
     return 0;
 }
 
-static int merge(const struct ek_objects *objects, const struct ek_cel_val *patch,
-                 yyjson_mut_doc *doc, yyjson_mut_val *live, struct ek_arena *arena,
-                 struct ek_buf *text, struct ek_err *err)
+static int merge(const struct objects_val *value, const struct ek_cel_val *patch,
+                 yyjson_mut_doc *doc, yyjson_mut_val *live, struct ek_buf *text, struct ek_err *err)
 {
+    const struct ek_objects *objects = value->objects;
     struct ek_merge_patch made = {0};
     uint32_t type = EK_SCHEMA_NONE;
 
@@ -101,24 +99,22 @@ static int merge(const struct ek_objects *objects, const struct ek_cel_val *patc
         rc = ek_merge_validate(objects->schema, type, live, EK_MERGE_DUPLICATES, objects->work,
                                text, err);
     if (!rc)
-        rc = ek_extended_patch(patch, objects->schema, type, doc, arena, &made, err);
+        rc = ek_extended_patch(patch, objects->schema, type, doc, value->arena, &made, err);
     made.work = objects->work;
     return rc ? rc
               : ek_merge_apply(objects->schema, type, doc, live, &made, objects->flags, text, err);
 }
 
-static struct ek_cel_val apply_in(struct ek_cel_eval *eval, const struct ek_objects *objects,
+static struct ek_cel_val apply_in(struct ek_cel_eval *eval, const struct objects_val *objects,
                                   const struct ek_cel_val *args, yyjson_mut_doc *doc,
                                   const yyjson_alc *alc)
 {
-    struct ek_arena *arena = ek_arena_new(ARENA_MAX);
     struct ek_err err = {0};
     EK_AUTO(ek_buf) text;
     yyjson_mut_val *live = ek_cel_to_json(&args[1], EK_CEL_JSON_PLAIN, doc, &err);
 
     ek_buf_init(&text, EK_MERGE_TEXT_MAX);
-    int rc = live ? merge(objects, &args[2], doc, live, arena, &text, &err) : EK_E_INVAL;
-    ek_arena_free(arena);
+    int rc = live ? merge(objects, &args[2], doc, live, &text, &err) : EK_E_INVAL;
     if (rc == EK_E_NOMEM)
         return ek_cel_no_memory(eval);
     if (rc)
@@ -141,7 +137,7 @@ static struct ek_cel_val do_apply(struct ek_cel_eval *eval, const struct ek_cel_
         return ek_cel_fail(eval, "objects.apply: the patch must be an Object, whose type's name "
                                  "says where it belongs, such as Object.spec.widgets{...}");
     doc = yyjson_mut_doc_new(&alc);
-    return doc ? apply_in(eval, objects->objects, args, doc, &alc) : ek_cel_no_memory(eval);
+    return doc ? apply_in(eval, objects, args, doc, &alc) : ek_cel_no_memory(eval);
 }
 
 /* Values lie one after the other, those of a container behind it. */
