@@ -16,15 +16,15 @@ size_t ek_http_sending__(size_t pending)
 /* What the connection has no say in. */
 static size_t fixed(const struct ek_http_conn *conn)
 {
-    return sizeof *conn + conn->config->base_bytes + conn->outside;
+    return sizeof *conn + conn->config->base_bytes;
 }
 
 static size_t footprint(const struct ek_http_conn *conn)
 {
     size_t pending = conn->output.len - conn->n_sent;
 
-    return fixed(conn) + conn->input.cap + conn->output.cap + ek_http_sending__(pending) +
-           (conn->reply ? reply_bytes(conn->reply) : 0);
+    return fixed(conn) + conn->outside + conn->input.cap + conn->output.cap +
+           ek_http_sending__(pending) + (conn->reply ? reply_bytes(conn->reply) : 0);
 }
 
 /* Takes n bytes, from others if need be. */
@@ -99,7 +99,10 @@ void ek_http_conn_hold(struct ek_http_conn *conn, size_t n)
 
 void ek_http_conn_candidate(const struct ek_http_conn *conn, struct ek_http_candidate *ret)
 {
-    size_t bytes = footprint(conn) - fixed(conn);
+    /* Once it is closing, the owner is about to free what it holds: shedding frees no more of that.
+     */
+    size_t kept = conn->state >= EK_HTTP_CONN_CLOSING ? conn->outside : 0;
+    size_t bytes = footprint(conn) - fixed(conn) - kept;
     bool sending = conn->output.len > conn->n_sent;
 
     *ret = (struct ek_http_candidate){

@@ -19,7 +19,9 @@ struct ek_http_peer {
     struct ek_http_conn *http;  /* NULL once it is closed and off the stack */
     struct ek_tls_session *tls; /* NULL for plain HTTP, and with http */
     char *out;                  /* owned; what the write under way sends */
+    size_t n_out;               /* its length */
     size_t in_flight;           /* bytes of the engine's output that are in it */
+    int64_t alone_ms;           /* since when out is TLS's own alone; 0: it is not */
     bool writing, reading;
     struct ek_http_turn turn; /* its place among those that have work */
     bool unread;              /* ciphertext has come that was not decrypted yet */

@@ -94,6 +94,8 @@ static void on_written(uv_write_t *write, int status)
     peer->writing = false;
     ek_free(peer->out);
     peer->out = NULL;
+    peer->n_out = 0;
+    peer->alone_ms = 0;
     if (peer->closing)
         return;
     /* Only now: while the client does not read, the engine's write time runs. */
@@ -121,6 +123,8 @@ static void write_piece(struct ek_http_peer *peer, const char *buf, size_t len)
         return;
     }
     peer->writing = true;
+    peer->n_out = len;
+    peer->alone_ms = peer->in_flight ? 0 : now_of(peer);
 }
 
 static void tls_failed(struct ek_http_peer *peer, const struct ek_err *err)
@@ -172,11 +176,18 @@ static void flush(struct ek_http_peer *peer)
 
 /* ---- Turns ---- */
 
+/* A client that reads none of what TLS itself answers is not read from. */
+static bool wants_input(const struct ek_http_peer *peer)
+{
+    return ek_http_conn_wants_input(peer->http) &&
+           !(peer->tls && ek_tls_session_is_full(peer->tls));
+}
+
 static bool has_work(const struct ek_http_peer *peer)
 {
     return !peer->ending && !peer->closing &&
            (ek_http_conn_work(peer->http) > EK_HTTP_WORK_LATER ||
-            (peer->unread && ek_http_conn_wants_input(peer->http)));
+            (peer->unread && wants_input(peer)));
 }
 
 static enum ek_http_lane lane_of(const struct ek_http_peer *peer)
@@ -209,7 +220,7 @@ static bool decrypt(struct ek_http_peer *peer)
 
     for (size_t got = 0; got < EK_HTTP_PIECE && peer->unread;) {
         bool end;
-        if (!ek_http_conn_wants_input(peer->http))
+        if (!wants_input(peer))
             break;
         int n = ek_tls_session_read(peer->tls, plain, sizeof plain, &end, &err);
         if (n < 0) {
@@ -257,6 +268,13 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(piece, (unsigned)piece_of(peer));
 }
 
+/* What TLS holds: bytes that wait, and the copy of those that are being sent. */
+static void hold(struct ek_http_peer *peer)
+{
+    ek_http_conn_hold(peer->http,
+                      ek_tls_session_trim(peer->tls) + (peer->alone_ms ? peer->n_out : 0));
+}
+
 /* Keeps what has come until it is the peer's turn. False when there is no memory for it. */
 static bool take(struct ek_http_peer *peer, const char *data, ssize_t n)
 {
@@ -266,7 +284,7 @@ static bool take(struct ek_http_peer *peer, const char *data, ssize_t n)
         peer->unread = true; /* at the end, too: ciphertext that has come may hold more */
         if (n > 0 && ek_tls_session_input(peer->tls, data, (size_t)n))
             return false;
-        ek_http_conn_hold(peer->http, ek_tls_session_trim(peer->tls));
+        hold(peer);
     } else if (n > 0) {
         ek_http_conn_came(peer->http, data, (size_t)n, now_of(peer));
     } else {
@@ -305,8 +323,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void set_reading(struct ek_http_peer *peer)
 {
-    bool wanted =
-        !peer->eof && (peer->ending || (!has_work(peer) && ek_http_conn_wants_input(peer->http)));
+    bool wanted = !peer->eof && (peer->ending || (!has_work(peer) && wants_input(peer)));
 
     if (wanted == peer->reading)
         return;
@@ -342,6 +359,23 @@ static bool has_turn(const struct ek_http_peer *peer)
            lane_of(peer) != EK_HTTP_LANE_COSTLY;
 }
 
+/* When TLS's own output must have been taken. */
+static int64_t alone_due(const struct ek_http_peer *peer)
+{
+    return peer->alone_ms ? peer->alone_ms + peer->server->conn_config.limits.write_timeout_ms
+                          : INT64_MAX;
+}
+
+/* Acts upon the times that are over. */
+static void look_at_time(struct ek_http_peer *peer)
+{
+    ek_http_conn_timeout(peer->http, now_of(peer));
+    if (now_of(peer) < alone_due(peer))
+        return;
+    peer->fault = EK_HTTP_FAULT_READER;
+    ek_http_peer_close__(peer);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct ek_http_peer *peer = timer->data;
@@ -352,8 +386,9 @@ static void on_timer(uv_timer_t *timer)
         return;
     }
     if (!peer->ending && !has_turn(peer))
-        ek_http_conn_timeout(peer->http, now_ms);
-    pump(peer);
+        look_at_time(peer);
+    if (!peer->closing)
+        pump(peer);
 }
 
 /* Never for now: the loop goes on only when no timer is due, so that a time that is over and not
@@ -362,6 +397,9 @@ static void arm_timer(struct ek_http_peer *peer)
 {
     int64_t due = peer->ending ? peer->linger_until_ms : ek_http_conn_deadline(peer->http);
     int64_t now_ms = now_of(peer);
+
+    if (!peer->ending && alone_due(peer) < due)
+        due = alone_due(peer);
 
     if (due == INT64_MAX || has_turn(peer))
         uv_timer_stop(&peer->timer);
@@ -411,7 +449,7 @@ static void move(struct ek_http_peer *peer, bool alive)
     if (peer->closing)
         return;
     if (peer->tls)
-        ek_http_conn_hold(peer->http, ek_tls_session_trim(peer->tls));
+        hold(peer);
     set_reading(peer);
     await_turn(peer);
     arm_timer(peer);
@@ -440,7 +478,8 @@ void ek_http_peer_work__(struct ek_http_peer *peer)
     peer->pumping = true;
     bool alive = peer->ending || work(peer);
     uv_update_time(peer->server->loop); /* a handler may have taken long */
-    ek_http_conn_timeout(peer->http, now_of(peer));
+    if (!peer->ending)
+        look_at_time(peer);
     if (ek_http_conn_vouched(peer->http))
         ek_http_turns_vouch(peer->server->turns, &peer->source, now_of(peer));
     peer->again = peer->unread || ek_http_conn_work(peer->http) > EK_HTTP_WORK_NONE;

@@ -20,8 +20,12 @@ static size_t gather(struct ek_http_server *server, const struct ek_http_peer *b
         ek_http_conn_candidate(peer->http, candidate);
         candidate->owner = peer;
         candidate->source = peer->source;
-        if (peer->ending)
+        if (peer->ending) {
             candidate->progress = EK_HTTP_ENDING;
+        } else if (peer->alone_ms && candidate->progress == EK_HTTP_IDLE) {
+            candidate->progress = EK_HTTP_OWED; /* the reading of what TLS has to say */
+            candidate->since_ms = peer->alone_ms;
+        }
         if (candidate->progress == EK_HTTP_IDLE && ek_http_turn_waits(&peer->turn)) {
             candidate->progress = EK_HTTP_OWED; /* a request has come */
             candidate->since_ms = (int64_t)uv_now(server->loop);
@@ -45,7 +49,10 @@ bool ek_http_make_room__(void *ctx, size_t n, size_t held)
     if (!other)
         return false;
     ek_http_conn_shed(other->http, want.now_ms);
-    ek_http_peer_wake__(other);
+    if (ek_http_conn_state(other->http) == EK_HTTP_CONN_CLOSED)
+        ek_http_peer_close__(other); /* with what TLS holds for it */
+    else
+        ek_http_peer_wake__(other);
     return true;
 }
 

@@ -121,19 +121,25 @@ void ek_tls_subject_done(struct ek_tls_subject *subject);
  * each further certificate. There is no subject any more. */
 void ek_tls_session_forget_certificate(struct ek_tls_session *session);
 
-/* Takes ciphertext from the other side. Returns 0 or EK_E_NOMEM. */
+/* Takes ciphertext from the other side. Returns 0 or EK_E_NOMEM. A client that announces a message
+ * of the handshake beyond 16 KiB has its session fail, and read says so. */
 int ek_tls_session_input(struct ek_tls_session *session, const char *data, size_t len);
 
 /*
  * Goes on with the handshake and reads plaintext into buf. Returns its length, 0 when more
  * ciphertext is needed or the client has ended the stream (*ret_end), or EK_E_TLS with a message
- * that is safe to log.
+ * that is safe to log. More than 32 records without data, one after the other, end a session, and
+ * so does a second handshake.
  */
 int ek_tls_session_read(struct ek_tls_session *session, char *buf, size_t size, bool *ret_end,
                         struct ek_err *err);
 
 /* True when ciphertext waits that read has not gone through yet. */
 bool ek_tls_session_waits(const struct ek_tls_session *session);
+
+/* True when so much waits to be sent (16 KiB) that the owner should neither read from the session
+ * nor from its socket: what the other side sends may have to be answered. */
+bool ek_tls_session_is_full(const struct ek_tls_session *session);
 
 /* Encrypts all of data; only once ek_tls_session_ready. Returns 0 or EK_E_TLS. */
 int ek_tls_session_write(struct ek_tls_session *session, const char *data, size_t len,
@@ -143,11 +149,12 @@ int ek_tls_session_write(struct ek_tls_session *session, const char *data, size_
 void ek_tls_session_end(struct ek_tls_session *session);
 
 /* What a session holds at most, without the bytes that wait in it: the library's state, and its
- * buffers during a handshake. */
-#define EK_TLS_SESSION_BYTES ((size_t)48 * 1024)
+ * buffers for records and messages during a handshake. One without a handshake to do holds 16 kB.
+ */
+#define EK_TLS_SESSION_BYTES ((size_t)62 * 1024)
 
 /* Releases memory of bytes that have gone through; returns how much the bytes that wait still take,
- * in both directions. */
+ * in both directions. Up to 512 bytes each are part of EK_TLS_SESSION_BYTES. */
 size_t ek_tls_session_trim(struct ek_tls_session *session);
 
 /* True when the handshake has agreed on HTTP/2. */

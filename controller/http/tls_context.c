@@ -14,6 +14,9 @@
 /* Certificates in a chain. */
 #define CHAIN_MAX 16
 
+/* Octets of the certificates of a client. OpenSSL makes room for them before they come. */
+#define CLIENT_CHAIN_MAX (16L * 1024)
+
 struct ek_tls_identity {
     pthread_mutex_t lock;           /* held only to take or replace the pointer */
     SSL_CTX *context;               /* NULL before the first set */
@@ -146,6 +149,7 @@ static SSL_CTX *new_context(void)
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN_MAX);
     /* TLS 1.2: forward secrecy and authenticated encryption only, as Go's secure suites. */
     if (!SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20")) {
         SSL_CTX_free(context);

@@ -227,7 +227,8 @@ static void decrypt_into(struct ek_wire *wire, char *plain, size_t size)
     struct ek_err err;
     bool end;
 
-    while (wire->unread && !wire->closing && (!wire->ready || wire->ops->wants(wire->ctx))) {
+    while (wire->unread && !wire->closing && !ek_tls_session_is_full(wire->tls) &&
+           (!wire->ready || wire->ops->wants(wire->ctx))) {
         int n = read_records(wire, plain, size, &end, &err);
         if (n < 0) {
             send_more(wire); /* the alert */
@@ -332,10 +333,12 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     ek_wire_go_on(wire);
 }
 
-/* Before the handshake is over there is nothing that the owner could refuse. */
+/* Before the handshake is over there is nothing that the owner could refuse. Nobody is read from
+ * who reads none of what TLS itself answers. */
 static void set_reading(struct ek_wire *wire)
 {
-    bool wanted = wire->connected && !wire->tcp_eof && !(wire->tls && wire->unread) &&
+    bool wanted = wire->connected && !wire->tcp_eof &&
+                  !(wire->tls && (wire->unread || ek_tls_session_is_full(wire->tls))) &&
                   (!wire->ready || wire->ops->wants(wire->ctx));
 
     if (wanted == wire->reading || wire->closing)

@@ -2,6 +2,7 @@
 /* The listener under attack, over real sockets on loopback: what attackers hold, and whether
  * somebody else is served meanwhile. Nothing here waits for time to pass. */
 #include <check.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,93 @@ START_TEST(unfinished_over_tls)
 }
 END_TEST
 
+/* Hellos that announce more than any has: none stays, and none is room made for. */
+START_TEST(announced_hellos)
+{
+    static const char hello[] = "\x16\x03\x01\x00\x0a\x01\x01\xff\xb8\x03\x03\x41\x41\x41\x41";
+    char octet;
+
+    config.identity = identity = http_fixture_identity();
+    config.max_connections = 2 * (size_t)ATTACKERS;
+    http_fixture_start(&fixture, &config);
+    attack(hello, sizeof hello - 1);
+    for (size_t i = 0; i < ATTACKERS; i++)
+        ck_assert_int_le(recv(attackers[i], &octet, 1, 0), 0);
+    struct ek_http_server_stats stats = http_fixture_stats(&fixture);
+    ck_assert_uint_eq(stats.tls_errors, ATTACKERS);
+    stop();
+}
+END_TEST
+
+/* Leaves the system little room for what the server sends to that client and the client does not
+ * read. The server's socket is one of this process. */
+static void narrow(int client)
+{
+    struct sockaddr_in mine = {0}, other = {0};
+    socklen_t len = sizeof mine;
+    int room = 4096;
+
+    ck_assert_int_eq(getsockname(client, (struct sockaddr *)&mine, &len), 0);
+    setsockopt(client, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    for (int fd = 0; fd < 1024; fd++) {
+        len = sizeof other;
+        if (getpeername(fd, (struct sockaddr *)&other, &len) == 0 &&
+            other.sin_port == mine.sin_port)
+            setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    }
+}
+
+/* Sends what a client has, whose session writes to memory. False when the server has gone. */
+static bool send_out(int fd, BIO *out)
+{
+    static char piece[65536];
+    int n;
+
+    while ((n = BIO_read(out, piece, sizeof piece)) > 0)
+        for (ssize_t at = 0, sent; at < n; at += sent)
+            if ((sent = send(fd, piece + at, (size_t)(n - at), MSG_NOSIGNAL)) <= 0)
+                return false;
+    return true;
+}
+
+/* Changes of keys, each of which is to be answered, from a client that reads no answer, and sends
+ * an octet of a body now and then: what waits for it is bounded, and so is the time. */
+START_TEST(key_updates)
+{
+    static const char head[] = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
+    static struct ek_http_meter meter;
+    bool open = true;
+
+    ek_http_budget_init(&meter.budget, (size_t)1 << 20);
+    config.meter = &meter;
+    config.identity = identity = http_fixture_identity();
+    config.limits.write_timeout_ms = 200;
+    http_fixture_start(&fixture, &config);
+    int fd = http_connect(&fixture);
+    SSL *ssl = http_tls_connect(fd, NULL, 0);
+    ck_assert(ssl && SSL_write(ssl, head, sizeof head - 1) > 0);
+    narrow(fd);
+    BIO *out = BIO_new(BIO_s_mem());
+    SSL_set0_wbio(ssl, out);
+    for (int i = 0; open && i < 20000; i++) { /* 17 MB, and as much in answers */
+        for (int k = 0; k < 30; k++) {
+            SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED);
+            SSL_do_handshake(ssl);
+        }
+        SSL_write(ssl, "x", 1);
+        open = send_out(fd, out);
+    }
+    ck_assert(!open);
+    SSL_free(ssl);
+    close(fd);
+    http_fixture_wait_empty(&fixture);
+    ck_assert_uint_le(ek_http_budget_peak(&meter.budget), (size_t)1 << 20);
+    ck_assert_uint_eq(atomic_load(&meter.rejected[EK_HTTP_FAULT_READER]), 1);
+    http_fixture_stop(&fixture);
+    ek_tls_identity_free(identity);
+}
+END_TEST
+
 /* Bodies that never end: what the server holds stays within its budget, all but the last attackers
  * get an answer to come back, and a small request is served at any time. */
 START_TEST(unfinished_bodies)
@@ -119,7 +207,7 @@ START_TEST(unfinished_bodies)
 
     ek_http_budget_init(&meter.budget, (size_t)16 << 20);
     config.meter = &meter;
-    config.max_connections = 2 * ATTACKERS;
+    config.max_connections = 2 * (size_t)ATTACKERS;
     config.limits.max_body = 10000000;
     http_fixture_start(&fixture, &config);
     for (size_t i = 0; i < ATTACKERS; i++) {
@@ -166,6 +254,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, unfinished);
     tcase_add_test(tc, unfinished_over_tls);
+    tcase_add_test(tc, announced_hellos);
+    tcase_add_test(tc, key_updates);
     tcase_add_test(tc, unfinished_bodies);
     tcase_add_test(tc, pipelining);
     return ek_test_run("http_abuse", tc);

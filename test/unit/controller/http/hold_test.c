@@ -402,6 +402,22 @@ START_TEST(progress)
 }
 END_TEST
 
+/* What TLS holds counts until the connection is closing: shedding frees no more of that. */
+START_TEST(bytes_of_the_owner)
+{
+    struct ek_http_candidate c;
+
+    ek_http_conn_candidate(conn, &c);
+    size_t before = c.bytes;
+    ek_http_conn_hold(conn, 50000);
+    ek_http_conn_candidate(conn, &c);
+    ck_assert_uint_eq(c.bytes, before + 50000);
+    ek_http_conn_shed(conn, now_ms);
+    ek_http_conn_candidate(conn, &c);
+    ck_assert_uint_eq(c.bytes, 0);
+}
+END_TEST
+
 /* Takes all but left bytes of the output. */
 static void take(size_t left)
 {
@@ -516,6 +532,7 @@ int main(void)
     tcase_add_test(tc, orphans);
     tcase_add_test(tc, heads);
     tcase_add_test(tc, progress);
+    tcase_add_test(tc, bytes_of_the_owner);
     tcase_add_test(tc, one_at_a_time);
     tcase_add_test(tc, bytes_that_came);
     tcase_add_test(tc, costly);

@@ -4,9 +4,11 @@
 
 #include <check.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test/support/suite.h"
 #include "test/support/testpki.h"
@@ -34,7 +36,7 @@ static struct ek_tls_trust *trust;
 static uv_loop_t loop;
 static uv_tcp_t listener;
 static struct sockaddr_in address;
-static struct side clients[2], servers[2];
+static struct side clients[2], servers[3]; /* the last one of a client that is no wire */
 static int n_accepted;
 static char text[1 << 20];
 
@@ -253,6 +255,104 @@ START_TEST(holds_back)
 }
 END_TEST
 
+/* ---- A client that is no wire ---- */
+
+struct raw {
+    int fd;
+    SSL *ssl; /* owns the BIOs */
+    BIO *in, *out;
+    char piece[1 << 16];
+    int at, n; /* of the piece */
+    size_t sent;
+};
+
+/* Sends what the client has, as far as the system takes it. */
+static void put_raw(struct raw *raw)
+{
+    if (raw->at == raw->n) {
+        raw->at = 0;
+        raw->n = BIO_read(raw->out, raw->piece, sizeof raw->piece);
+        raw->n = raw->n > 0 ? raw->n : 0;
+    }
+    ssize_t n = send(raw->fd, raw->piece + raw->at, (size_t)(raw->n - raw->at),
+                     MSG_NOSIGNAL | MSG_DONTWAIT);
+    raw->at += n > 0 ? (int)n : 0;
+    raw->sent += n > 0 ? (size_t)n : 0;
+}
+
+static void open_raw(struct raw *raw)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    char piece[8192];
+
+    *raw = (struct raw){.fd = socket(AF_INET, SOCK_STREAM, 0),
+                        .ssl = SSL_new(context),
+                        .in = BIO_new(BIO_s_mem()),
+                        .out = BIO_new(BIO_s_mem())};
+    SSL_CTX_free(context);
+    SSL_set_bio(raw->ssl, raw->in, raw->out);
+    SSL_set_connect_state(raw->ssl);
+    ck_assert_int_eq(connect(raw->fd, (struct sockaddr *)&address, sizeof address), 0);
+    servers[2] = (struct side){.wants = true, .theirs = 'x'};
+    while (!servers[2].ready) {
+        SSL_do_handshake(raw->ssl);
+        put_raw(raw);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        ssize_t n = recv(raw->fd, piece, sizeof piece, MSG_DONTWAIT);
+        if (n > 0)
+            BIO_write(raw->in, piece, (int)n);
+    }
+}
+
+/* Leaves the system little room for what we send to that client. */
+static void narrow(const struct raw *raw)
+{
+    struct sockaddr_in mine = {0}, other = {0};
+    socklen_t len = sizeof mine;
+    int room = 4096;
+
+    ck_assert_int_eq(getsockname(raw->fd, (struct sockaddr *)&mine, &len), 0);
+    setsockopt(raw->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    for (int fd = 0; fd < 1024; fd++) {
+        len = sizeof other;
+        if (getpeername(fd, (struct sockaddr *)&other, &len) == 0 &&
+            other.sin_port == mine.sin_port)
+            setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    }
+}
+
+/* A client that changes its keys, wants ours changed, and reads nothing: in the end nothing is read
+ * from it any more, and little waits for it. */
+START_TEST(answers_to_changes_of_keys_are_bounded)
+{
+    static struct raw raw;
+    int stuck = 0;
+
+    open_raw(&raw);
+    narrow(&raw);
+    for (int i = 0; i < 20000 && stuck < 100; i++) {
+        size_t before = raw.sent;
+        for (int k = 0; raw.at == raw.n && k < 30; k++) {
+            SSL_key_update(raw.ssl, SSL_KEY_UPDATE_REQUESTED);
+            SSL_do_handshake(raw.ssl);
+        }
+        if (raw.at == raw.n)
+            SSL_write(raw.ssl, "x", 1);
+        put_raw(&raw);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        stuck = raw.sent == before ? stuck + 1 : 0;
+    }
+    ck_assert_int_eq(stuck, 100);
+    ck_assert(!servers[2].lost && ek_wire_is_sending(servers[2].wire));
+    ck_assert_uint_lt(servers[2].came, 1000); /* of each 30 changes, which have 27 octets */
+    SSL_free(raw.ssl);
+    close(raw.fd);
+    ek_wire_close(servers[2].wire, false);
+    while (!servers[2].closed)
+        turn();
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("wire");
@@ -262,5 +362,6 @@ int main(void)
     tcase_add_test(tcase, input_is_not_overwritten);
     tcase_add_test(tcase, sends_at_once_within_bounds);
     tcase_add_test(tcase, holds_back);
+    tcase_add_test(tcase, answers_to_changes_of_keys_are_bounded);
     return ek_test_run("wire", tcase);
 }
