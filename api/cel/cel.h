@@ -37,6 +37,7 @@
 #include "api/base/arena.h"
 #include "api/base/buf.h"
 #include "api/base/err.h"
+#include "api/base/work.h"
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
@@ -291,10 +292,11 @@ enum ek_cel_json_rules {
     EK_CEL_JSON_JSONPATCH, /* as the value of an in-tree JSONPatch operation */
 };
 
-/* Converts value into a JSON value that doc owns. Returns NULL and fills err (may be NULL) when
- * the rules refuse it, or without memory. */
+/* Converts value into a JSON value that doc owns; of keys of a map that have one text the last one
+ * counts. work may be NULL. Returns NULL and fills err (may be NULL) when the rules refuse it
+ * (EK_E_INVAL), when the work is over (EK_E_CANCELED), or without memory (EK_E_NOMEM). */
 yyjson_mut_val *ek_cel_to_json(const struct ek_cel_val *value, enum ek_cel_json_rules rules,
-                               yyjson_mut_doc *doc, struct ek_err *err);
+                               yyjson_mut_doc *doc, struct ek_work *work, struct ek_err *err);
 
 /* ---- Environments ---------------------------------------------------------------------------- */
 

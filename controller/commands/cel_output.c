@@ -158,7 +158,7 @@ static yyjson_mut_val *json_of(yyjson_mut_doc *doc, const struct ek_cel_val *val
 {
     EK_AUTO(ek_buf) text;
     yyjson_mut_val *json =
-        has_json_form(value) ? ek_cel_to_json(value, EK_CEL_JSON_PLAIN, doc, NULL) : NULL;
+        has_json_form(value) ? ek_cel_to_json(value, EK_CEL_JSON_PLAIN, doc, NULL, NULL) : NULL;
 
     ek_buf_init(&text, SHOWN_MAX);
     if (json)

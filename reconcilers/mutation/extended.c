@@ -22,6 +22,7 @@ struct conversion {
     struct ek_merge_removal *removals;
     size_t n, cap;
     unsigned depth;
+    struct ek_work *work;
     struct ek_err *err;
 };
 
@@ -224,7 +225,7 @@ static enum made remove_item(struct conversion *c, const struct ek_cel_val *item
         return fail(c, EK_E_INVAL,
                     "objects.remove(): the items of this list have no keys; set it as a whole, "
                     "without the item, with atomics: Replace");
-    made = ek_cel_to_json(item, EK_CEL_JSON_PLAIN, c->doc, c->err);
+    made = ek_cel_to_json(item, EK_CEL_JSON_PLAIN, c->doc, c->work, c->err);
     return made ? take_away(c, trail, (struct ek_merge_step){.item = made}) : FAILED;
 }
 
@@ -297,7 +298,7 @@ static enum made convert_kind(struct conversion *c, const struct ek_cel_val *val
         return fail(c, EK_E_INVAL,
                     "objects.remove() is for items of lists; to remove a field, "
                     "write ?name: optional.none()");
-    *ret = ek_cel_to_json(value, EK_CEL_JSON_PLAIN, c->doc, c->err);
+    *ret = ek_cel_to_json(value, EK_CEL_JSON_PLAIN, c->doc, c->work, c->err);
     return *ret ? MADE : FAILED;
 }
 
@@ -306,6 +307,8 @@ static enum made convert(struct conversion *c, const struct ek_cel_val *value, u
 {
     if (c->depth == EK_JSON_DEPTH_MAX)
         return fail(c, EK_E_LIMIT, "the patch nests too deeply");
+    if (!ek_work_do(c->work, 1))
+        return fail(c, EK_E_CANCELED, "the time is over");
     c->depth++;
     enum made result = convert_kind(c, value, type, trail, replaced, ret);
     c->depth--;
@@ -313,11 +316,12 @@ static enum made convert(struct conversion *c, const struct ek_cel_val *value, u
 }
 
 int ek_extended_patch(const struct ek_cel_val *value, const struct ek_schema *schema, uint32_t type,
-                      yyjson_mut_doc *doc, struct ek_arena *arena, struct ek_merge_patch *ret,
-                      struct ek_err *err)
+                      yyjson_mut_doc *doc, struct ek_arena *arena, struct ek_work *work,
+                      struct ek_merge_patch *ret, struct ek_err *err)
 {
     struct ek_err own = {0};
-    struct conversion c = {.schema = schema, .doc = doc, .arena = arena, .err = err ? err : &own};
+    struct conversion c = {
+        .schema = schema, .doc = doc, .arena = arena, .work = work, .err = err ? err : &own};
     yyjson_mut_val *made = NULL;
 
     *ret = (struct ek_merge_patch){0};

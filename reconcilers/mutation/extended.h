@@ -29,10 +29,10 @@
  * Makes, in doc and arena, the patch that value, an Object or a map, is for objects of type.
  * Returns 0; EK_E_INVAL with err filled for keys that are no strings, values without a form in
  * JSON, and objects.remove where no item can be meant; EK_E_LIMIT for what nests too deeply;
- * EK_E_NOMEM.
+ * EK_E_CANCELED when the work (may be NULL) is over; EK_E_NOMEM.
  */
 int ek_extended_patch(const struct ek_cel_val *value, const struct ek_schema *schema, uint32_t type,
-                      yyjson_mut_doc *doc, struct ek_arena *arena, struct ek_merge_patch *ret,
-                      struct ek_err *err);
+                      yyjson_mut_doc *doc, struct ek_arena *arena, struct ek_work *work,
+                      struct ek_merge_patch *ret, struct ek_err *err);
 
 #endif

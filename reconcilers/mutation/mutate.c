@@ -318,15 +318,16 @@ static const char *make_patch(struct step *s, const struct ek_cel_val *value,
                               struct ek_merge_patch *ret)
 {
     yyjson_mut_doc *tree = s->working->tree;
+    struct ek_work *work = s->run->options->work;
     struct ek_err err = {0};
     int rc = 0;
 
     if (s->extended)
-        rc = ek_extended_patch(value, s->schema, s->type, tree, s->run->arena, ret, &err);
+        rc = ek_extended_patch(value, s->schema, s->type, tree, s->run->arena, work, ret, &err);
     else
-        ret->value = ek_patch_from_object(value, false, tree, &err);
-    if (err.code == EK_E_NOMEM)
-        s->run->error = EK_E_NOMEM;
+        ret->value = ek_patch_from_object(value, false, tree, work, &err);
+    if (err.code == EK_E_NOMEM || err.code == EK_E_CANCELED)
+        s->run->error = err.code;
     if (rc || (!s->extended && !ret->value))
         return s->extended || err.code != EK_E_INVAL ? ek_arena_strdup(s->run->arena, err.message)
                                                      : "invalid return type: *dynamic.ObjectVal";
@@ -385,9 +386,10 @@ static const char *apply_operations(struct step *s, const struct ek_cel_val *val
 
     if (value->kind != EK_CEL_LIST)
         return "type mismatch: JSONPatchType.expression should evaluate to array";
-    if (ek_patch_from_operations(value, s->extended, tree, arena, &ops, &n, &err)) {
-        if (err.code == EK_E_NOMEM)
-            s->run->error = EK_E_NOMEM;
+    if (ek_patch_from_operations(value, s->extended, tree, arena, s->run->options->work, &ops, &n,
+                                 &err)) {
+        if (err.code == EK_E_NOMEM || err.code == EK_E_CANCELED)
+            s->run->error = err.code;
         return ek_arena_strdup(arena, err.message);
     }
     if (s->invocation->view && is_built_in(s))

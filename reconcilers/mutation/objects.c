@@ -99,7 +99,8 @@ static int merge(const struct objects_val *value, const struct ek_cel_val *patch
         rc = ek_merge_validate(objects->schema, type, live, EK_MERGE_DUPLICATES, objects->work,
                                text, err);
     if (!rc)
-        rc = ek_extended_patch(patch, objects->schema, type, doc, value->arena, &made, err);
+        rc = ek_extended_patch(patch, objects->schema, type, doc, value->arena, objects->work,
+                               &made, err);
     made.work = objects->work;
     return rc ? rc
               : ek_merge_apply(objects->schema, type, doc, live, &made, objects->flags, text, err);
@@ -111,7 +112,8 @@ static struct ek_cel_val apply_in(struct ek_cel_eval *eval, const struct objects
 {
     struct ek_err err = {0};
     EK_AUTO(ek_buf) text;
-    yyjson_mut_val *live = ek_cel_to_json(&args[1], EK_CEL_JSON_PLAIN, doc, &err);
+    yyjson_mut_val *live =
+        ek_cel_to_json(&args[1], EK_CEL_JSON_PLAIN, doc, objects->objects->work, &err);
 
     ek_buf_init(&text, EK_MERGE_TEXT_MAX);
     int rc = live ? merge(objects, &args[2], doc, live, &text, &err) : EK_E_INVAL;

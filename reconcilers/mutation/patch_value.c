@@ -78,6 +78,7 @@ struct conversion {
     yyjson_mut_doc *doc;
     bool extended;
     unsigned depth;
+    struct ek_work *work;
     struct ek_err *err;
 };
 
@@ -197,7 +198,7 @@ static yyjson_mut_val *convert_map(struct conversion *c, const struct ek_cel_val
 /* Kinds that JSON has no form for. */
 static yyjson_mut_val *convert_other(struct conversion *c, const struct ek_cel_val *value)
 {
-    return c->extended ? ek_cel_to_json(value, EK_CEL_JSON_PLAIN, c->doc, c->err)
+    return c->extended ? ek_cel_to_json(value, EK_CEL_JSON_PLAIN, c->doc, c->work, c->err)
                        : foreign(c, value);
 }
 
@@ -231,7 +232,7 @@ static yyjson_mut_val *convert_kind(struct conversion *c, const struct ek_cel_va
     case EK_CEL_MAP:
         return convert_container(c, value, place);
     case EK_CEL_TYPE: /* its name */
-        return ek_cel_to_json(value, EK_CEL_JSON_APPLY, c->doc, c->err);
+        return ek_cel_to_json(value, EK_CEL_JSON_APPLY, c->doc, c->work, c->err);
     case EK_CEL_OPTIONAL: /* without `?`: nothing is an explicit null */
         return value->some ? convert(c, value->some, place) : checked(c, yyjson_mut_null(c->doc));
     case EK_CEL_STRUCT:
@@ -249,6 +250,10 @@ static yyjson_mut_val *convert(struct conversion *c, const struct ek_cel_val *va
         ek_err_set(c->err, EK_E_LIMIT, "the patch nests deeper than %d levels", EK_JSON_DEPTH_MAX);
         return NULL;
     }
+    if (!ek_work_do(c->work, 1)) {
+        ek_err_set(c->err, EK_E_CANCELED, "the time is over");
+        return NULL;
+    }
     c->depth++;
     yyjson_mut_val *made = convert_kind(c, value, place);
     c->depth--;
@@ -256,9 +261,9 @@ static yyjson_mut_val *convert(struct conversion *c, const struct ek_cel_val *va
 }
 
 yyjson_mut_val *ek_patch_from_object(const struct ek_cel_val *value, bool extended,
-                                     yyjson_mut_doc *doc, struct ek_err *err)
+                                     yyjson_mut_doc *doc, struct ek_work *work, struct ek_err *err)
 {
-    struct conversion c = {doc, extended, 0, err};
+    struct conversion c = {.doc = doc, .extended = extended, .work = work, .err = err};
 
     return convert_struct(&c, value);
 }
@@ -276,7 +281,8 @@ static struct ek_str text_of(const struct ek_cel_val *value, const char *name)
 }
 
 static int read_value(const struct ek_cel_val *value, bool extended, yyjson_mut_doc *doc,
-                      struct ek_arena *arena, yyjson_mut_val **ret_value, struct ek_err *err)
+                      struct ek_arena *arena, struct ek_work *work, yyjson_mut_val **ret_value,
+                      struct ek_err *err)
 {
     struct ek_cel_val field;
 
@@ -286,8 +292,8 @@ static int read_value(const struct ek_cel_val *value, bool extended, yyjson_mut_
         field.kind == EK_CEL_STRUCT ? ek_patch_check_type_names(&field, arena) : NULL;
     if (names)
         return ek_err_set(err, EK_E_INVAL, "type mismatch: %s", names);
-    *ret_value =
-        ek_cel_to_json(&field, extended ? EK_CEL_JSON_PLAIN : EK_CEL_JSON_JSONPATCH, doc, err);
+    *ret_value = ek_cel_to_json(&field, extended ? EK_CEL_JSON_PLAIN : EK_CEL_JSON_JSONPATCH, doc,
+                                work, err);
     if (*ret_value)
         return 0;
     ek_err_prefix(err, "JSONPath valueExpression evaluated to a type that could not marshal to "
@@ -296,7 +302,8 @@ static int read_value(const struct ek_cel_val *value, bool extended, yyjson_mut_
 }
 
 static int read_operation(const struct ek_cel_val *value, bool extended, yyjson_mut_doc *doc,
-                          struct ek_arena *arena, struct ek_jsonpatch_op *op, struct ek_err *err)
+                          struct ek_arena *arena, struct ek_work *work, struct ek_jsonpatch_op *op,
+                          struct ek_err *err)
 {
     if (value->kind != EK_CEL_STRUCT)
         return ek_err_set(err, EK_E_INVAL,
@@ -307,12 +314,12 @@ static int read_operation(const struct ek_cel_val *value, bool extended, yyjson_
     op->from = text_of(value, "from");
     if (!op->from.len)
         op->from.p = NULL; /* an empty one is not sent */
-    return read_value(value, extended, doc, arena, &op->value, err);
+    return read_value(value, extended, doc, arena, work, &op->value, err);
 }
 
 int ek_patch_from_operations(const struct ek_cel_val *value, bool extended, yyjson_mut_doc *doc,
-                             struct ek_arena *arena, struct ek_jsonpatch_op **ret_ops,
-                             size_t *ret_n, struct ek_err *err)
+                             struct ek_arena *arena, struct ek_work *work,
+                             struct ek_jsonpatch_op **ret_ops, size_t *ret_n, struct ek_err *err)
 {
     struct ek_jsonpatch_op *ops = ek_arena_try(arena, (value->n + 1) * sizeof *ops);
     struct ek_cel_iter iter;
@@ -324,7 +331,7 @@ int ek_patch_from_operations(const struct ek_cel_val *value, bool extended, yyjs
     ek_cel_iter_init(&iter, value);
     while (!rc && ek_cel_iter_next(&iter)) {
         ops[n] = (struct ek_jsonpatch_op){0};
-        rc = read_operation(&iter.value, extended, doc, arena, &ops[n++], err);
+        rc = read_operation(&iter.value, extended, doc, arena, work, &ops[n++], err);
     }
     *ret_ops = ops;
     *ret_n = n;

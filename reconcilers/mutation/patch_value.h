@@ -12,6 +12,7 @@
 #define RECONCILERS_MUTATION_PATCH_VALUE_H
 
 #include "api/base/arena.h"
+#include "api/base/work.h"
 #include "api/cel/cel.h"
 #include "api/patch/jsonpatch.h"
 
@@ -25,15 +26,16 @@ const char *ek_patch_check_type_names(const struct ek_cel_val *value, struct ek_
  * Makes, in doc, the patch that an Object value is. extended: nested lists and maps, unsigned
  * numbers, bytes and times are converted as JSON would have them; else they become values that fit
  * no schema (ek_merge_foreign). Returns NULL with err filled for keys that are no strings, values
- * that nest too deeply, or without memory.
+ * that nest too deeply, when the work (may be NULL) is over, or without memory.
  */
 yyjson_mut_val *ek_patch_from_object(const struct ek_cel_val *value, bool extended,
-                                     yyjson_mut_doc *doc, struct ek_err *err);
+                                     yyjson_mut_doc *doc, struct ek_work *work, struct ek_err *err);
 
 /* Makes the operations that a list(JSONPatch) value is: *ret_n of them in *ret_ops, both in arena,
- * their values in doc. Returns 0 or EK_E_*, with errors as the API server words them. */
+ * their values in doc. Returns 0 or EK_E_*, with errors as the API server words them; EK_E_CANCELED
+ * when the work (may be NULL) is over. */
 int ek_patch_from_operations(const struct ek_cel_val *value, bool extended, yyjson_mut_doc *doc,
-                             struct ek_arena *arena, struct ek_jsonpatch_op **ret_ops,
-                             size_t *ret_n, struct ek_err *err);
+                             struct ek_arena *arena, struct ek_work *work,
+                             struct ek_jsonpatch_op **ret_ops, size_t *ret_n, struct ek_err *err);
 
 #endif

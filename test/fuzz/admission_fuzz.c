@@ -40,6 +40,13 @@ static void open_world(void)
         "'jsonPatch':{'expression':'[JSONPatch{op: `test`, path: `/kind`, value: object.kind}, "
         "JSONPatch{op: `add`, path: `/data/name`, value: variables.n}]'}}]",
         "");
+    struct ek_bound *keys = test_mutation_add(
+        &world, "keys",
+        "'failurePolicy':'Ignore','mutations':[{'patchType':'JSONPatch','jsonPatch':{'expression':"
+        "'[JSONPatch{op: `add`, path: `/metadata/annotations`, value: "
+        "object.spec.tolerations.transformMap(i, v, v.key)}]'}}]",
+        "");
+    ((struct ek_policy *)(uintptr_t)keys->policy)->behaviour = EK_POLICY_EXTENDED;
 }
 
 static void check_patch(const struct ek_admission_request *request,

@@ -404,7 +404,7 @@ static void show(const struct ek_cel_val *value, struct ek_buf *out)
     else
         ek_cel_format(value, out);
     for (int rules = 0; value->kind != EK_CEL_ERROR && rules < 3; rules++)
-        ek_cel_to_json(value, (enum ek_cel_json_rules)rules, doc, NULL);
+        ek_cel_to_json(value, (enum ek_cel_json_rules)rules, doc, NULL, NULL);
     yyjson_mut_doc_free(doc);
 }
 

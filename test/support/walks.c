@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/base/mem.h"
+#include "api/cel/library.h"
 #include "api/gotypes/structural.h"
 #include "api/gotypes/typed.h"
 #include "api/obj.h"
@@ -18,7 +19,7 @@
 #include "test/support/gates_case.h"
 #include "test/support/mutation_world.h"
 
-static struct test_mutation_world labels, extended, removals, reads;
+static struct test_mutation_world labels, extended, removals, reads, keys;
 static struct ek_schema *schema;
 static const struct ek_gates *frozen, *deprecated;
 
@@ -58,6 +59,14 @@ void test_walks_open(void)
                       "'mutations':[{'patchType':'JSONPatch','jsonPatch':{'expression':'[JSONPatch{"
                       "op: `add`, path: `/metadata/labels`, value: {`l`: `on`}}]'}}]",
                       "");
+    open_world(&keys);
+    bound = test_mutation_add(
+        &keys, "k",
+        "'mutations':[{'patchType':'JSONPatch','jsonPatch':{'expression':'[JSONPatch{op: `add`, "
+        "path: `/metadata/annotations`, value: object.?spec.?items.orValue([]).transformMap(i, v, "
+        "v.name)}]'}}]",
+        "");
+    ((struct ek_policy *)(uintptr_t)bound->policy)->behaviour = EK_POLICY_EXTENDED;
     open_world(&reads);
     test_mutation_apply(&reads, "c",
                         "Object{metadata: Object.metadata{labels: {`same`: object == oldObject ? "
@@ -74,6 +83,7 @@ void test_walks_close(void)
     test_mutation_close(&labels);
     test_mutation_close(&extended);
     test_mutation_close(&removals);
+    test_mutation_close(&keys);
     test_mutation_close(&reads);
     ek_schema_unref(schema);
     ek_gates_unref(frozen);
@@ -149,14 +159,12 @@ static struct ek_jsonpatch_op *make_ops(yyjson_mut_doc *doc, yyjson_val *contain
     return ops;
 }
 
-static void run_patch(struct test_walk_input *in)
+/* The list or map of the object that is long, and where it is. */
+static yyjson_val *find_container(struct test_walk_input *in, const char **ret_path)
 {
     static const char *const lists[] = {"items", "set", "atomic", "words"};
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    yyjson_mut_val *root = copied(doc, in->old);
     yyjson_val *spec = yyjson_obj_get(in->old, "spec"), *container = spec;
     const char *path = "/spec";
-    size_t n;
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(lists); i++)
         if (yyjson_obj_get(spec, lists[i])) {
@@ -167,6 +175,18 @@ static void run_patch(struct test_walk_input *in)
         container = yyjson_obj_get(spec, "free");
         path = "/spec/free";
     }
+    *ret_path = path;
+    return container;
+}
+
+static void run_patch(struct test_walk_input *in)
+{
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = copied(doc, in->old);
+    const char *path;
+    yyjson_val *container = find_container(in, &path);
+    size_t n;
+
     struct ek_jsonpatch_op *ops = make_ops(doc, container, path, &n);
     int rc = ek_jsonpatch_apply(doc, &root, ops, n, 0, &in->work, NULL, NULL);
     settle_rc(in, rc);
@@ -235,6 +255,42 @@ static void run_deprecated(struct test_walk_input *in)
     decide(in, deprecated);
 }
 
+/* ---- Values of expressions ---- */
+
+/* A map with as many keys as the object has values. mixed: every other key is a text, which is also
+ * that of a number before. */
+static void run_json(struct test_walk_input *in, bool mixed)
+{
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    uint32_t n = (uint32_t)(unsafe_yyjson_get_next(in->old) - in->old);
+    struct ek_cel_entries *entries =
+        ek_xalloc(sizeof *entries + 2 * (size_t)n * sizeof entries->v[0]);
+    struct ek_cel_val map = {.kind = EK_CEL_MAP, .n = n, .entries = entries};
+
+    entries->used = entries->cap = n;
+    for (uint32_t i = 0; i < n; i++) {
+        char *text = mixed && i % 2 ? ek_arena_printf(in->arena, "%u", i / 3) : NULL;
+        entries->v[2 * (size_t)i] =
+            text ? ek_cel_string(text, strlen(text)) : ek_cel_int((int64_t)i);
+        entries->v[2 * (size_t)i + 1] = ek_cel_int(1);
+    }
+    struct ek_err err = {0};
+    bool made = ek_cel_to_json(&map, EK_CEL_JSON_PLAIN, doc, &in->work, &err) != NULL;
+    settle_rc(in, made ? 0 : err.code);
+    ek_free(entries);
+    yyjson_mut_doc_free(doc);
+}
+
+static void run_numbers(struct test_walk_input *in)
+{
+    run_json(in, false);
+}
+
+static void run_mixed(struct test_walk_input *in)
+{
+    run_json(in, true);
+}
+
 /* ---- Policies ---- */
 
 static struct ek_admission_request request_of(struct test_walk_input *in)
@@ -282,6 +338,11 @@ static void run_removals(struct test_walk_input *in)
     run_engine(in, &removals);
 }
 
+static void run_keys(struct test_walk_input *in)
+{
+    run_engine(in, &keys);
+}
+
 static void run_reads(struct test_walk_input *in)
 {
     run_engine(in, &reads);
@@ -300,19 +361,22 @@ static void run_safety(struct test_walk_input *in)
 }
 
 const struct test_walk test_walks[] = {
-    {"equal", false, run_equal},
-    {"difference", true, run_difference},
-    {"changes", false, run_changes},
-    {"patch", true, run_patch},
-    {"merge", true, run_merge},
-    {"settle", true, run_settle},
-    {"defaults", true, run_defaults},
-    {"gates, frozen", true, run_frozen},
-    {"gates, deprecated", true, run_deprecated},
-    {"policy, a label", true, run_labels},
-    {"policy, Extended", true, run_extended},
-    {"policy, JSON Patch", true, run_removals},
-    {"policy, ==", true, run_reads},
-    {"safety, Exact", true, run_safety},
+    {"equal", false, true, run_equal},
+    {"difference", true, true, run_difference},
+    {"changes", false, true, run_changes},
+    {"patch", true, false, run_patch},
+    {"merge", true, true, run_merge},
+    {"settle", true, true, run_settle},
+    {"defaults", true, true, run_defaults},
+    {"gates, frozen", true, true, run_frozen},
+    {"gates, deprecated", true, true, run_deprecated},
+    {"policy, a label", true, false, run_labels},
+    {"policy, Extended", true, false, run_extended},
+    {"policy, JSON Patch", true, false, run_removals},
+    {"policy, ==", true, false, run_reads},
+    {"policy, Extended JSON Patch", true, false, run_keys},
+    {"JSON of a map with int keys", true, true, run_numbers},
+    {"JSON of a map with keys of two kinds", true, true, run_mixed},
+    {"safety, Exact", true, false, run_safety},
 };
 const size_t test_n_walks = EK_ARRAY_SIZE(test_walks);

@@ -23,6 +23,7 @@ struct test_walk_input {
 struct test_walk {
     const char *name;
     bool fails; /* it returns an error when the work is over; else the work has the error */
+    bool cheap; /* a megabyte takes less than a tenth of a second, and no octet of three more */
     void (*run)(struct test_walk_input *in);
 };
 

@@ -99,7 +99,7 @@ static yyjson_mut_val *typed_struct(yyjson_mut_doc *doc, const struct ek_cel_val
         return typed_patch(doc, value, plain_types);
     struct ek_err err = {0};
     yyjson_mut_val *object = one_text(doc, "object", ek_cel_struct_type(value));
-    yyjson_mut_val *fields = ek_cel_to_json(value, EK_CEL_JSON_PLAIN, doc, &err);
+    yyjson_mut_val *fields = ek_cel_to_json(value, EK_CEL_JSON_PLAIN, doc, NULL, &err);
     if (fields)
         yyjson_mut_obj_add_val(doc, object, "fields", fields);
     else

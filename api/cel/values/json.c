@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "api/base/base64.h"
+#include "api/base/hash.h"
+#include "api/base/mem.h"
 #include "api/base/quote.h"
+#include "api/base/table.h"
+#include "api/base/work.h"
 #include "api/cel/text/number.h"
 #include "api/cel/text/time.h"
 #include "api/cel/values/native.h"
@@ -44,6 +48,7 @@ struct step {
 struct conversion {
     enum ek_cel_json_rules rules;
     yyjson_mut_doc *doc;
+    struct ek_work *work; /* NULL: without a limit */
     struct ek_err *err;
     size_t left; /* octets */
     unsigned depth;
@@ -129,6 +134,10 @@ static yyjson_mut_val *refuse_kind(struct conversion *c, const struct step *at,
 
 static bool afford(struct conversion *c, const struct step *at, size_t octets)
 {
+    if (!ek_work_octets(c->work, octets)) {
+        ek_err_set(c->err, EK_E_CANCELED, "the time is over");
+        return false;
+    }
     octets += sizeof(yyjson_mut_val);
     if (octets > c->left) {
         refuse(c, at, "the value is too large");
@@ -301,17 +310,97 @@ static yyjson_mut_val *key_text(struct conversion *c, const struct ek_cel_val *k
     return text(c, at, s, (size_t)len);
 }
 
-static yyjson_mut_val *map(struct conversion *c, const struct ek_cel_val *v, enum place place,
-                           const struct step *at)
-{
-    yyjson_mut_val *object = made(c, yyjson_mut_obj(c->doc)), *key, *value;
-    struct ek_cel_iter iter;
-    bool one_kind = true;
+/* The members of an object under way. Only keys of several kinds can have one text; they are found
+ * by hash. */
+struct members {
+    yyjson_mut_val *object;
+    enum ek_cel_kind kind; /* of the first key */
+    bool mixed;            /* keys has all of the object's */
+    struct ek_table table; /* of the places in keys */
+    struct ek_work *work;
+    yyjson_mut_val **keys; /* owned */
+    size_t n, max;
+};
 
-    if (v->form == EK_CEL_HOST)
-        return refuse_kind(c, at, v);
-    if (!object)
-        return NULL;
+static void members_done(struct members *m)
+{
+    ek_table_done(&m->table);
+    ek_free(m->keys);
+}
+
+static uint64_t hash_of(yyjson_mut_val *key)
+{
+    return ek_hash(unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
+}
+
+static bool note(struct members *m, yyjson_mut_val *key)
+{
+    if (m->n == m->max) {
+        size_t max = m->max ? 2 * m->max : 16;
+        yyjson_mut_val **keys = ek_realloc(m->keys, max * sizeof(yyjson_mut_val *));
+        if (!keys)
+            return false;
+        m->keys = keys;
+        m->max = max;
+    }
+    m->keys[m->n] = key;
+    return ek_table_add(&m->table, hash_of(key), m->n++) == 0;
+}
+
+/* From now on keys are found by hash. */
+static bool mix(struct members *m)
+{
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(m->object);
+    yyjson_mut_val *key;
+
+    m->mixed = true;
+    if (ek_table_init(&m->table, yyjson_mut_obj_size(m->object)))
+        return false;
+    while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL)
+        if (!note(m, key))
+            return false;
+    return true;
+}
+
+/* The member of that name; NULL for none. */
+static yyjson_mut_val *find_key(const struct members *m, yyjson_mut_val *key)
+{
+    struct ek_table_cursor at = ek_table_at(hash_of(key));
+    size_t i;
+
+    while (ek_table_next(&m->table, &at, &i) && ek_work_do(m->work, 1))
+        if (unsafe_yyjson_equals_strn(m->keys[i], unsafe_yyjson_get_str(key),
+                                      unsafe_yyjson_get_len(key)))
+            return m->keys[i];
+    return NULL;
+}
+
+/* Sets a member: in its place when there is one of that name, else at the end. */
+static bool set_member(struct members *m, enum ek_cel_kind kind, yyjson_mut_val *key,
+                       yyjson_mut_val *value)
+{
+    yyjson_mut_val *there;
+
+    if (m->object && yyjson_mut_obj_size(m->object) == 0)
+        m->kind = kind;
+    /* Doubles are written with as many digits as Go writes: two can look the same. */
+    if (!m->mixed && (kind != m->kind || kind == EK_CEL_DOUBLE) && !mix(m))
+        return false;
+    if (m->mixed && (there = find_key(m, key)) != NULL) {
+        yyjson_mut_val *old = there->next, *next = old->next;
+        *old = *value;
+        old->next = next;
+        return true;
+    }
+    return yyjson_mut_obj_add(m->object, key, value) && (!m->mixed || note(m, key));
+}
+
+static bool fill_map(struct conversion *c, const struct ek_cel_val *v, enum place place,
+                     const struct step *at, struct members *m)
+{
+    yyjson_mut_val *key, *value;
+    struct ek_cel_iter iter;
+
     ek_cel_iter_init(&iter, v);
     while (ek_cel_iter_next(&iter)) {
         struct step step = {.up = at, .name = "?", .len = 1};
@@ -322,15 +411,26 @@ static yyjson_mut_val *map(struct conversion *c, const struct ek_cel_val *v, enu
         key = key_text(c, &iter.key, place, at);
         value = key ? convert(c, &iter.value, inside(v, place), &step) : NULL;
         if (!value)
-            return NULL;
-        /* Only keys of several kinds can have one text. */
-        one_kind = one_kind && iter.key.kind == EK_CEL_STRING;
-        if (one_kind)
-            yyjson_mut_obj_add(object, key, value);
-        else
-            yyjson_mut_obj_put(object, key, value);
+            return false;
+        if (!set_member(m, (enum ek_cel_kind)iter.key.kind, key, value)) {
+            made(c, NULL);
+            return false;
+        }
     }
-    return object;
+    return true;
+}
+
+static yyjson_mut_val *map(struct conversion *c, const struct ek_cel_val *v, enum place place,
+                           const struct step *at)
+{
+    struct members m = {.work = c->work};
+
+    if (v->form == EK_CEL_HOST)
+        return refuse_kind(c, at, v);
+    m.object = made(c, yyjson_mut_obj(c->doc));
+    bool filled = m.object && fill_map(c, v, place, at, &m);
+    members_done(&m);
+    return filled ? m.object : NULL;
 }
 
 static yyjson_mut_val *structure(struct conversion *c, const struct ek_cel_val *v, enum place place,
@@ -503,10 +603,12 @@ static bool check_names(struct conversion *c, const struct ek_cel_val *v, const 
         return true;
     if (v->kind != EK_CEL_STRUCT && v->form != EK_CEL_NATIVE)
         return true;
-    if (c->depth >= EK_CEL_VALUE_DEPTH_MAX || !afford(c, NULL, 0)) {
+    if (c->depth >= EK_CEL_VALUE_DEPTH_MAX) {
         refuse(c, NULL, "the value is nested too deep");
         return false;
     }
+    if (!afford(c, NULL, 0))
+        return false;
     c->depth++;
     if (v->kind == EK_CEL_STRUCT) {
         fine = check_struct(c, v, root, at);
@@ -520,9 +622,10 @@ static bool check_names(struct conversion *c, const struct ek_cel_val *v, const 
 }
 
 yyjson_mut_val *ek_cel_to_json(const struct ek_cel_val *value, enum ek_cel_json_rules rules,
-                               yyjson_mut_doc *doc, struct ek_err *err)
+                               yyjson_mut_doc *doc, struct ek_work *work, struct ek_err *err)
 {
-    struct conversion c = {.rules = rules, .doc = doc, .err = err, .left = OCTETS_MAX};
+    struct conversion c = {
+        .rules = rules, .doc = doc, .work = work, .err = err, .left = OCTETS_MAX};
     enum place place = rules == EK_CEL_JSON_PLAIN       ? PLAIN
                        : rules == EK_CEL_JSON_JSONPATCH ? VALUE
                                                         : FIELD;

@@ -43,6 +43,12 @@ static const struct {
     {"map of numbers", "{1: 'a', 2: 'b'}", "{\"1\":\"a\",\"2\":\"b\"}",
      "!the keys of maps must be strings", "!the keys of maps must be strings"},
     {"map of truth", "{true: 1}", "{\"true\":1}", "!the keys", "!the keys"},
+    {"map of numbers and their texts",
+     "{dyn(1): 'a', dyn('x'): 'b', dyn('1'): 'c', dyn(2): 'd', dyn(2u): 'e'}",
+     "{\"1\":\"c\",\"x\":\"b\",\"2\":\"e\"}", "!the keys", "!the keys"},
+    {"map of texts and their truth",
+     "{dyn('true'): dyn(1), dyn('b'): dyn(2), dyn(true): dyn([3]), dyn('c'): dyn(4)}",
+     "{\"true\":[3],\"b\":2,\"c\":4}", "!the keys", "!the keys"},
     {"list in a map", "{'a': [1]}", "{\"a\":[1]}", "!.a: a list made by", "{\"a\":[1]}"},
     {"map in a list", "[{'a': 1}]", "[{\"a\":1}]", "![0]: a map made by", "[{\"a\":1}]"},
     {"what was read", "object.a", "[1,{\"b\":null}]", "[1,{\"b\":null}]", "[1,{\"b\":null}]"},
@@ -130,7 +136,7 @@ static void check_rule(size_t row, const struct ek_cel_val *value, enum ek_cel_j
 {
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     struct ek_err err = {0};
-    yyjson_mut_val *json = ek_cel_to_json(value, rules, doc, &err);
+    yyjson_mut_val *json = ek_cel_to_json(value, rules, doc, NULL, &err);
     char *text = json ? yyjson_mut_val_write(json, YYJSON_WRITE_NOFLAG, NULL) : NULL;
 
     if (*want == '!')
@@ -184,9 +190,9 @@ START_TEST(large_values_are_refused)
     memset(text, 'x', sizeof text);
     for (int i = 0; i < 100; i++)
         many.v[i] = item;
-    ck_assert(!ek_cel_to_json(&list, EK_CEL_JSON_PLAIN, doc, &err));
+    ck_assert(!ek_cel_to_json(&list, EK_CEL_JSON_PLAIN, doc, NULL, &err));
     ck_assert_msg(strstr(err.message, "too large") != NULL, "%s", err.message);
-    ck_assert(ek_cel_to_json(&item, EK_CEL_JSON_PLAIN, doc, &err));
+    ck_assert(ek_cel_to_json(&item, EK_CEL_JSON_PLAIN, doc, NULL, &err));
     yyjson_mut_doc_free(doc);
 }
 END_TEST

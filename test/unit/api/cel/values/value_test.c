@@ -353,7 +353,7 @@ static int deep_values_body(void *ctx)
     ek_buf_done(&out);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     for (enum ek_cel_json_rules rules = EK_CEL_JSON_PLAIN; rules <= EK_CEL_JSON_JSONPATCH; rules++)
-        ck_assert(!ek_cel_to_json(&a, rules, doc, NULL));
+        ck_assert(!ek_cel_to_json(&a, rules, doc, NULL, NULL));
     yyjson_mut_doc_free(doc);
     ek_cel_cost_size(&a);
     return 0;
@@ -384,7 +384,7 @@ START_TEST(values_that_share_themselves_are_bounded)
     ck_assert_int_ne(ek_cel_format(&a, &out), 0); /* the buffer is full */
     ek_buf_done(&out);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    ck_assert(!ek_cel_to_json(&a, EK_CEL_JSON_PLAIN, doc, &err));
+    ck_assert(!ek_cel_to_json(&a, EK_CEL_JSON_PLAIN, doc, NULL, &err));
     ck_assert_msg(strstr(err.message, "too large") != NULL, "%s", err.message);
     yyjson_mut_doc_free(doc);
 }
