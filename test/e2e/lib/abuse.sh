@@ -6,7 +6,7 @@
 # Attacks come from 10.99.0.66, or from the API server's own source address as behind a NAT.
 for i in 31 66; do ip addr add 10.99.0.$i/32 dev lo; done
 ulimit -n "$(ulimit -Hn)"
-W=tls:10.99.0.31:9443 H=10.99.0.31:8081 # the webhook, the health port
+W=tls:10.99.0.31:9443 H=10.99.0.31:8081 M=tls:10.99.0.31:8443 # the webhook, the health port, the metrics port
 
 policy() { # name, failurePolicy, resource
   cat <<Y
@@ -50,6 +50,16 @@ review() { # a file with an object: the AdmissionReview of its creation
     resource: "configmaps"},
     name: "big", namespace: "default", operation: "CREATE", userInfo: {username: "mallory"}, object: ., oldObject: null,
     dryRun: false, options: null}}' "$1"
+}
+
+# A review whose object has a member "more", of the shape that awk prints: not by jq, which has limits of its own.
+shaped_review() { # a program of awk without input
+  local text
+  text=$(jq -nc '{apiVersion: "v1", kind: "ConfigMap", metadata: {name: "big", namespace: "default"}, more: "@"}' |
+    review /dev/stdin)
+  printf '%s' "${text%%\"@\"*}"
+  awk "BEGIN {$1}"
+  printf '%s' "${text#*\"@\"}"
 }
 
 URL=https://10.99.0.11:6443/api/v1/namespaces/default/serviceaccounts?dryRun=All
@@ -115,8 +125,8 @@ start_victim() {
   start_peer cp-a 10.99.0.11
   eventually 60 "cp-a does not become ready" is_healthy 10.99.0.11
   deploy_evenkeel mutatingadmissionpolicies policystatuses
-  "$EVENKEEL" run --kubeconfig="$KUBECONFIG" --metrics-secure=false --debug-socket=0 \
-    --metrics-bind-address=127.0.0.1:8443 --health-probe-bind-address=10.99.0.31:8081 \
+  "$EVENKEEL" run --kubeconfig="$KUBECONFIG" --debug-socket=0 --metrics-bind-address=10.99.0.31:8443 \
+    --health-probe-bind-address=10.99.0.31:8081 \
     --webhook-bind-address=10.99.0.31:9443 --webhook-url=https://10.99.0.31:9443 \
     --webhook-namespace=evenkeel-system >"$RUN/evenkeel.log" 2>&1 &
   PID=$!
@@ -131,4 +141,7 @@ start_victim() {
   big_object 60000 Secret >"$RUN/big.secrets.json"
   review "$RUN/big.configmaps.json" >"$RUN/big-review.json"
   big_object 1 ConfigMap | review /dev/stdin >"$RUN/small-review.json"
+  shaped_review 'for (i = 0; i < 9990; i++) printf "{\"k\":"; printf "1"; for (i = 0; i < 9990; i++) printf "}"' \
+    >"$RUN/deep-review.json"
+  shaped_review 'printf "[1"; for (i = 0; i < 1500000; i++) printf ",1"; printf "]"' >"$RUN/dense-review.json"
 }

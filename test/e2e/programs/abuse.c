@@ -10,6 +10,9 @@
  * status below 400, refused the other answers.
  *
  *   connect  connects and sends nothing, not even a TLS handshake
+ *   hello    sends the beginning of a TLS handshake that announces SIZE bytes, and no more
+ *   keys     shakes hands, sends a complete head and then changes keys without a pause, wants the
+ *            server to change its own, sends a byte of the body now and then, and never reads
  *   head     sends a request head, a byte a second
  *   drip     sends a complete head, then a body of SIZE bytes, a byte a second
  *   body     sends all but the last byte of a body of SIZE bytes as fast as the server takes them
@@ -43,9 +46,12 @@
 #define TICK_NS         5000000
 #define REOPEN_MS       20 /* between two connections in place of one that was closed */
 
-enum mode { CONNECT, HEAD, DRIP, BODY, READER, POST, MODES };
+#define KEY_CHANGES 30 /* for a byte of the body */
 
-static const char *const mode_names[MODES] = {"connect", "head", "drip", "body", "reader", "post"};
+enum mode { CONNECT, HELLO, KEYS, HEAD, DRIP, BODY, READER, POST, MODES };
+
+static const char *const mode_names[MODES] = {"connect", "hello", "keys",   "head",
+                                              "drip",    "body",  "reader", "post"};
 
 struct attacker {
     enum mode mode;
@@ -102,7 +108,7 @@ static void open_one(struct connection *c, int64_t now)
         return;
     }
     attacker.opened++;
-    if (attacker.tls && attacker.mode != CONNECT) {
+    if (attacker.tls && attacker.mode != CONNECT && attacker.mode != HELLO) {
         c->tls = SSL_new(attacker.tls);
         SSL_set_fd(c->tls, c->fd);
         SSL_set_connect_state(c->tls);
@@ -142,7 +148,7 @@ static ssize_t take(struct connection *c, char *data, size_t size)
 /* How far the request may go: the last byte of it is held back but by those who want answers. */
 static size_t end_of_request(void)
 {
-    bool whole = attacker.mode == READER || attacker.mode == POST;
+    bool whole = attacker.mode == READER || attacker.mode == POST || attacker.mode == HELLO;
 
     return attacker.head_len + attacker.body_len - (whole ? 0 : 1);
 }
@@ -165,6 +171,14 @@ static size_t next_piece(const struct connection *c, char *piece)
     return n;
 }
 
+/* Changes the keys of a connection, as often as it takes now: the next write says why not more. */
+static void change_keys(struct connection *c)
+{
+    for (int i = 0; i < KEY_CHANGES; i++)
+        if (SSL_key_update(c->tls, SSL_KEY_UPDATE_REQUESTED) != 1 || SSL_do_handshake(c->tls) != 1)
+            return;
+}
+
 /* Sends what the mode allows now; false when the connection has ended. */
 static bool send_some(struct connection *c, int64_t now)
 {
@@ -174,8 +188,11 @@ static bool send_some(struct connection *c, int64_t now)
     if (attacker.mode == CONNECT || (slow && now < c->next_ms))
         return true;
     for (int i = 0; i < 64 && c->at < end_of_request(); i++) {
+        bool keys = attacker.mode == KEYS && c->at >= attacker.head_len;
         size_t len = next_piece(c, piece);
-        ssize_t n = put(c, piece, slow ? 1 : len);
+        if (keys)
+            change_keys(c);
+        ssize_t n = put(c, piece, slow || keys ? 1 : len);
         if (n <= 0)
             return n == 0;
         c->at += (size_t)n;
@@ -194,7 +211,7 @@ static bool read_some(struct connection *c)
 {
     char data[PIECE];
 
-    if (attacker.mode == READER)
+    if (attacker.mode == READER || (attacker.mode == KEYS && c->at >= attacker.head_len))
         return true;
     for (int i = 0; i < 16; i++) {
         ssize_t n = take(c, data, sizeof data);
@@ -255,6 +272,20 @@ static bool read_body(const char *text)
     return true;
 }
 
+/* A record with the first octets of a ClientHello (RFC 8446, 4 and 5.1) that announces so many. */
+static void make_hello(size_t announced)
+{
+    static const char head[] = "\x16\3\1\0\x40\1";
+
+    attacker.head_len = 5 + 0x40;
+    attacker.head = ek_xalloc(attacker.head_len);
+    memcpy(attacker.head, head, sizeof head - 1);
+    for (int i = 0; i < 3; i++)
+        attacker.head[6 + i] = (char)(announced >> (16 - 8 * i));
+    attacker.head[9] = attacker.head[10] = 3; /* TLS 1.2, as in all hellos */
+    attacker.body_len = 0;
+}
+
 static bool read_arguments(char **args)
 {
     bool tls = !strncmp(args[2], "tls:", 4);
@@ -271,6 +302,10 @@ static bool read_arguments(char **args)
         SSL_CTX_set_mode(attacker.tls,
                          SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     }
+    if (attacker.mode == HELLO) {
+        make_hello(attacker.body_len);
+        return true;
+    }
     attacker.head = ek_xasprintf("POST %s HTTP/1.1\r\nHost: abuse\r\n"
                                  "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
                                  args[3], attacker.body_len);
@@ -286,8 +321,8 @@ int main(int argc, char **argv)
 
     if (n < 1 || n > CONNECTIONS_MAX || seconds < 1 || seconds > SECONDS_MAX ||
         !read_arguments(argv + 1)) {
-        fprintf(stderr, "usage: ek-abuse connect|head|drip|body|reader|post FROM TO PATH "
-                        "CONNECTIONS SECONDS SIZE|FILE\n");
+        fprintf(stderr, "usage: ek-abuse connect|hello|keys|head|drip|body|reader|post FROM TO "
+                        "PATH CONNECTIONS SECONDS SIZE|FILE\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
