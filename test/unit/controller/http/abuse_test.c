@@ -2,7 +2,9 @@
 /* The listener under attack, over real sockets on loopback: what attackers hold, and whether
  * somebody else is served meanwhile. Nothing here waits for time to pass. */
 #include <check.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,41 +161,101 @@ static bool send_out(int fd, BIO *out)
     return true;
 }
 
-/* Changes of keys, each of which is to be answered, from a client that reads no answer, and sends
- * an octet of a body now and then: what waits for it is bounded, and so is the time. */
-START_TEST(key_updates)
+/* Changes keys 30 times, each of which is to be answered, and sends an octet of a body. */
+static void change_keys(SSL *ssl)
+{
+    for (int k = 0; k < 30; k++) {
+        SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED);
+        SSL_do_handshake(ssl);
+    }
+    SSL_write(ssl, "x", 1);
+}
+
+static struct ek_http_meter meter_of_keys;
+
+/* Connects a client that has begun a body, reads nothing, and writes to *ret_out. */
+static SSL *open_keys(int *ret_fd, BIO **ret_out)
 {
     static const char head[] = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n";
-    static struct ek_http_meter meter;
-    bool open = true;
 
-    ek_http_budget_init(&meter.budget, (size_t)1 << 20);
-    config.meter = &meter;
+    config.meter = &meter_of_keys;
     config.identity = identity = http_fixture_identity();
-    config.limits.write_timeout_ms = 200;
     http_fixture_start(&fixture, &config);
-    int fd = http_connect(&fixture);
-    SSL *ssl = http_tls_connect(fd, NULL, 0);
+    *ret_fd = http_connect(&fixture);
+    SSL *ssl = http_tls_connect(*ret_fd, NULL, 0);
     ck_assert(ssl && SSL_write(ssl, head, sizeof head - 1) > 0);
-    narrow(fd);
-    BIO *out = BIO_new(BIO_s_mem());
-    SSL_set0_wbio(ssl, out);
-    for (int i = 0; open && i < 20000; i++) { /* 17 MB, and as much in answers */
-        for (int k = 0; k < 30; k++) {
-            SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED);
-            SSL_do_handshake(ssl);
-        }
-        SSL_write(ssl, "x", 1);
-        open = send_out(fd, out);
-    }
-    ck_assert(!open);
+    narrow(*ret_fd);
+    *ret_out = BIO_new(BIO_s_mem());
+    SSL_set0_wbio(ssl, *ret_out);
+    return ssl;
+}
+
+static void close_keys(SSL *ssl, int fd)
+{
     SSL_free(ssl);
     close(fd);
     http_fixture_wait_empty(&fixture);
-    ck_assert_uint_le(ek_http_budget_peak(&meter.budget), (size_t)1 << 20);
-    ck_assert_uint_eq(atomic_load(&meter.rejected[EK_HTTP_FAULT_READER]), 1);
     http_fixture_stop(&fixture);
     ek_tls_identity_free(identity);
+}
+
+/* Changes of keys from a client that reads no answer: the time to read answers is also that of what
+ * TLS itself answers. */
+START_TEST(key_updates)
+{
+    bool open = true;
+    BIO *out;
+    int fd;
+
+    ek_http_budget_init(&meter_of_keys.budget, (size_t)1 << 20);
+    config.limits.write_timeout_ms = 200;
+    SSL *ssl = open_keys(&fd, &out);
+    for (int i = 0; open && i < 20000; i++) { /* 17 MB, and as much in answers */
+        change_keys(ssl);
+        open = send_out(fd, out);
+    }
+    ck_assert(!open);
+    close_keys(ssl, fd);
+    ck_assert_uint_le(ek_http_budget_peak(&meter_of_keys.budget), (size_t)1 << 20);
+    ck_assert_uint_eq(atomic_load(&meter_of_keys.rejected[EK_HTTP_FAULT_READER]), 1);
+}
+END_TEST
+
+/* Sends what a client has. False when nobody takes it. */
+static bool send_some(int fd, BIO *out)
+{
+    static char piece[65536];
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
+    int n;
+
+    while ((n = BIO_read(out, piece, sizeof piece)) > 0)
+        for (ssize_t at = 0, sent; at<n; at += sent> 0 ? sent : 0) {
+            if (poll(&writable, 1, 500) == 0)
+                return false;
+            sent = send(fd, piece + at, (size_t)(n - at), MSG_NOSIGNAL | MSG_DONTWAIT);
+            ck_assert(sent > 0 || errno == EAGAIN);
+        }
+    return true;
+}
+
+/* Nor is it read from before that time is over, and little is held for it. */
+START_TEST(key_updates_are_not_read)
+{
+    bool taken = true;
+    BIO *out;
+    int fd;
+
+    ek_http_budget_init(&meter_of_keys.budget, (size_t)64 << 20);
+    config.limits.write_timeout_ms = config.limits.rate_grace_ms = 3600000;
+    config.limits.body_timeout_ms = 3600000;
+    SSL *ssl = open_keys(&fd, &out);
+    for (int i = 0; taken && i < 20000; i++) {
+        change_keys(ssl);
+        taken = send_some(fd, out);
+    }
+    ck_assert(!taken);
+    close_keys(ssl, fd);
+    ck_assert_uint_le(ek_http_budget_peak(&meter_of_keys.budget), (size_t)256 << 10);
 }
 END_TEST
 
@@ -256,6 +318,7 @@ int main(void)
     tcase_add_test(tc, unfinished_over_tls);
     tcase_add_test(tc, announced_hellos);
     tcase_add_test(tc, key_updates);
+    tcase_add_test(tc, key_updates_are_not_read);
     tcase_add_test(tc, unfinished_bodies);
     tcase_add_test(tc, pipelining);
     return ek_test_run("http_abuse", tc);

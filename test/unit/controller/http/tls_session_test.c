@@ -378,6 +378,57 @@ START_TEST(announced_in_pieces)
 }
 END_TEST
 
+/* Brings what waits to the other side. Returns 0, or an error. */
+static int carry(struct ek_tls_session *from, struct ek_tls_session *to)
+{
+    static char piece[65536];
+    struct ek_err err;
+    bool end;
+    int n;
+
+    size_t len = ek_tls_session_output(from, piece, sizeof piece);
+    ck_assert_int_eq(ek_tls_session_input(to, piece, len), 0);
+    while ((n = ek_tls_session_read(to, piece, sizeof piece, &end, &err)) > 0)
+        ;
+    return n;
+}
+
+/* A client with a certificate of so many names: the error of the server's side. */
+static int show_names(unsigned n)
+{
+    EK_AUTO(ek_buf) names;
+    struct ek_err err;
+    int rc = 0;
+
+    ek_buf_init(&names, 1 << 20);
+    for (unsigned i = 0; i < n; i++)
+        ek_buf_printf(&names, "%sDNS:name-%u.example.com", i ? "," : "", i);
+    struct testpki_cert cert = testpki_issue(
+        &authority, &(struct testpki_spec){.common_name = "admin", .names = ek_buf_str(&names)});
+    ek_tls_trust_unref(trust);
+    ck_assert_int_eq(ek_tls_trust_new(ek_str_from(authority.cert), ek_str_from(cert.cert),
+                                      ek_str_from(cert.key), "client", &trust, &err),
+                     0);
+    ek_tls_session_free(near);
+    near = ek_tls_session_connect(trust, "kubernetes.default.svc", NULL, "cp-a");
+    renew();
+    for (int i = 0; i < 4 && !rc; i++) {
+        carry(far, near);
+        rc = carry(near, far);
+    }
+    ck_assert(rc || ek_tls_session_ready(far));
+    testpki_done(&cert);
+    return rc;
+}
+
+/* Certificates have the limit of messages, also those of TLS 1.3, whose header is encrypted. */
+START_TEST(long_certificates)
+{
+    ck_assert_int_eq(show_names(100), 0);
+    ck_assert_int_eq(show_names(1000), EK_E_TLS);
+}
+END_TEST
+
 struct client {
     SSL *ssl; /* owns the BIOs */
     BIO *in, *out;
@@ -569,6 +620,7 @@ int main(void)
     tcase_add_test(tc, changes_keys_without_a_certificate);
     tcase_add_test(tc, announced_messages);
     tcase_add_test(tc, announced_in_pieces);
+    tcase_add_test(tc, long_certificates);
     tcase_add_test(tc, holds_what_is_counted);
     tcase_add_test(tc, changes_of_keys_without_data);
     tcase_add_test(tc, answers_to_changes_of_keys_are_bounded);
