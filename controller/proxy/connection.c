@@ -305,6 +305,7 @@ void ek_conn_accept__(struct ek_proxy *proxy)
         ek_free(conn);
         return;
     }
+    ek_wire_limit(conn->wire, proxy->options.write_ms);
     conn->idle_since_ms = now_of(conn);
     conn->due_ms = now_of(conn) + proxy->options.head_ms;
     uv_timer_init(proxy->loop, &conn->timer);

@@ -18,6 +18,7 @@
 /* What the system has not taken at once: an idle wire has none. */
 struct sending {
     uv_write_t write;
+    uv_timer_t timer; /* of what TLS itself sends; its data is NULL where it does not run */
     char data[];
 };
 
@@ -27,6 +28,7 @@ struct ek_wire {
     void *ctx;
     struct ek_tls_session *tls; /* owned; NULL for plain TCP */
     struct ek_tunnel *tunnel;   /* owned; NULL: there is none, or it is open */
+    uint64_t own_ms;            /* for what TLS itself sends; 0: without a limit */
     size_t in_flight;           /* bytes of the owner's output that are being sent */
     size_t burst;               /* bytes that were sent at once since the loop reported something */
     bool connected, ready, writing, reading;
@@ -58,11 +60,20 @@ static void tell_sent(struct ek_wire *wire)
         wire->ops->sent(wire->ctx, n);
 }
 
+static void on_sending_closed(uv_handle_t *timer)
+{
+    ek_free(timer->data);
+}
+
 static void on_written(uv_write_t *write, int status)
 {
+    struct sending *sending = (struct sending *)(void *)write; /* its first member */
     struct ek_wire *wire = write->data;
 
-    ek_free(write); /* the first member of what is sent */
+    if (sending->timer.data)
+        uv_close((uv_handle_t *)&sending->timer, on_sending_closed);
+    else
+        ek_free(sending);
     wire->writing = false;
     wire->burst = 0;
     if (wire->closing)
@@ -73,6 +84,24 @@ static void on_written(uv_write_t *write, int status)
     }
     tell_sent(wire);
     ek_wire_go_on(wire);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    struct sending *sending = timer->data;
+
+    lose(sending->write.data, "the other side reads nothing");
+}
+
+/* The owner sees to the time of its own output. Of what TLS sends beside it the owner knows
+ * nothing. */
+static void limit(struct ek_wire *wire, struct sending *sending)
+{
+    if (wire->in_flight > 0 || wire->own_ms == 0)
+        return;
+    uv_timer_init(wire->tcp.loop, &sending->timer);
+    sending->timer.data = sending;
+    uv_timer_start(&sending->timer, on_late, wire->own_ms, 0);
 }
 
 /* Sends a copy when the system takes more. */
@@ -89,7 +118,9 @@ static void put_later(struct ek_wire *wire, const char *data, size_t len)
         ek_free(sending);
         wire->writing = false;
         lose(wire, uv_strerror(rc));
+        return;
     }
+    limit(wire, sending);
 }
 
 /* Sends len bytes, which carry in_flight ones of the owner's output. True when the system has taken
@@ -461,6 +492,11 @@ void ek_wire_give(struct ek_wire *wire, const struct ek_wire_ops *ops, void *ctx
 {
     wire->ops = ops;
     wire->ctx = ctx;
+}
+
+void ek_wire_limit(struct ek_wire *wire, int64_t own_ms)
+{
+    wire->own_ms = (uint64_t)own_ms;
 }
 
 bool ek_wire_remote(const struct ek_wire *wire, struct sockaddr_storage *ret_addr)

@@ -56,6 +56,11 @@ struct ek_wire *ek_wire_dial_tunnel(uv_loop_t *loop, const struct sockaddr *addr
 /* Hands the wire to another owner. */
 void ek_wire_give(struct ek_wire *wire, const struct ek_wire_ops *ops, void *ctx);
 
+/* Has the wire be lost when the other side has not taken for so long what TLS itself sends, such as
+ * answers to changes of keys (RFC 8446, 4.6.3); without a call, or with 0, there is no limit. The
+ * owner sees to the time of its own output. */
+void ek_wire_limit(struct ek_wire *wire, int64_t own_ms);
+
 /* The address of the other side. */
 bool ek_wire_remote(const struct ek_wire *wire, struct sockaddr_storage *ret_addr);
 

@@ -38,6 +38,7 @@ static uv_tcp_t listener;
 static struct sockaddr_in address;
 static struct side clients[2], servers[3]; /* the last one of a client that is no wire */
 static int n_accepted;
+static int64_t own_ms; /* of servers */
 static char text[1 << 20];
 
 static void on_ready(void *ctx)
@@ -120,6 +121,7 @@ static void on_connection(uv_stream_t *stream, int status)
     ck_assert_int_eq(status, 0);
     side->wire = ek_wire_accept(stream, ek_tls_session_new(identity), &ops, side);
     ck_assert_ptr_nonnull(side->wire);
+    ek_wire_limit(side->wire, own_ms);
     ek_wire_go_on(side->wire);
 }
 
@@ -321,35 +323,81 @@ static void narrow(const struct raw *raw)
     }
 }
 
+/* Has the client change its keys and want ours changed, as long as the server reads. */
+static void flood(struct raw *raw)
+{
+    int stuck = 0;
+
+    narrow(raw);
+    for (int i = 0; i < 20000 && stuck < 100 && !servers[2].lost; i++) {
+        size_t before = raw->sent;
+        for (int k = 0; raw->at == raw->n && k < 30; k++) {
+            SSL_key_update(raw->ssl, SSL_KEY_UPDATE_REQUESTED);
+            SSL_do_handshake(raw->ssl);
+        }
+        if (raw->at == raw->n)
+            SSL_write(raw->ssl, "x", 1);
+        put_raw(raw);
+        uv_run(&loop, UV_RUN_NOWAIT);
+        stuck = raw->sent == before ? stuck + 1 : 0;
+    }
+    ck_assert(servers[2].lost || stuck == 100);
+}
+
+static void close_raw(struct raw *raw)
+{
+    SSL_free(raw->ssl);
+    close(raw->fd);
+    ek_wire_close(servers[2].wire, false);
+    while (!servers[2].closed)
+        turn();
+}
+
 /* A client that changes its keys, wants ours changed, and reads nothing: in the end nothing is read
  * from it any more, and little waits for it. */
 START_TEST(answers_to_changes_of_keys_are_bounded)
 {
     static struct raw raw;
-    int stuck = 0;
 
     open_raw(&raw);
-    narrow(&raw);
-    for (int i = 0; i < 20000 && stuck < 100; i++) {
-        size_t before = raw.sent;
-        for (int k = 0; raw.at == raw.n && k < 30; k++) {
-            SSL_key_update(raw.ssl, SSL_KEY_UPDATE_REQUESTED);
-            SSL_do_handshake(raw.ssl);
-        }
-        if (raw.at == raw.n)
-            SSL_write(raw.ssl, "x", 1);
-        put_raw(&raw);
-        uv_run(&loop, UV_RUN_NOWAIT);
-        stuck = raw.sent == before ? stuck + 1 : 0;
-    }
-    ck_assert_int_eq(stuck, 100);
+    flood(&raw);
     ck_assert(!servers[2].lost && ek_wire_is_sending(servers[2].wire));
     ck_assert_uint_lt(servers[2].came, 1000); /* of each 30 changes, which have 27 octets */
-    SSL_free(raw.ssl);
-    close(raw.fd);
-    ek_wire_close(servers[2].wire, false);
-    while (!servers[2].closed)
-        turn();
+    close_raw(&raw);
+}
+END_TEST
+
+/* Its owner has nothing to send, and so no time of its own for a client that reads nothing. */
+START_TEST(answers_that_nobody_reads_end_the_wire)
+{
+    static struct raw raw;
+
+    own_ms = 50;
+    open_raw(&raw);
+    flood(&raw);
+    while (!servers[2].lost)
+        ck_assert_int_ne(uv_run(&loop, UV_RUN_ONCE), 0);
+    close_raw(&raw);
+}
+END_TEST
+
+/* The time is that of one piece, and goes with it. */
+START_TEST(answers_that_are_read_end_nothing)
+{
+    static struct raw raw;
+    char piece[8192];
+
+    own_ms = 3600000;
+    open_raw(&raw);
+    flood(&raw);
+    while (ek_wire_is_sending(servers[2].wire)) {
+        while (recv(raw.fd, piece, sizeof piece, MSG_DONTWAIT) > 0)
+            ;
+        put_raw(&raw);
+        uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    ck_assert(!servers[2].lost);
+    close_raw(&raw);
 }
 END_TEST
 
@@ -363,5 +411,7 @@ int main(void)
     tcase_add_test(tcase, sends_at_once_within_bounds);
     tcase_add_test(tcase, holds_back);
     tcase_add_test(tcase, answers_to_changes_of_keys_are_bounded);
+    tcase_add_test(tcase, answers_that_nobody_reads_end_the_wire);
+    tcase_add_test(tcase, answers_that_are_read_end_nothing);
     return ek_test_run("wire", tcase);
 }
