@@ -446,6 +446,16 @@ void ek_http_conn_timeout(struct ek_http_conn *conn, int64_t now_ms)
     settle(conn);
 }
 
+void ek_http_conn_excuse(struct ek_http_conn *conn, int64_t ms)
+{
+    if (conn->deadline_ms != 0 && conn->deadline_ms != INT64_MAX)
+        conn->deadline_ms += ms;
+    if (conn->write_deadline_ms != 0)
+        conn->write_deadline_ms += ms;
+    conn->write_ms += ms;
+    conn->body_ms += ms;
+}
+
 void ek_http_conn_shed(struct ek_http_conn *conn, int64_t now_ms)
 {
     enter(conn, now_ms);

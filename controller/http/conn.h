@@ -140,6 +140,10 @@ void ek_http_conn_last(struct ek_http_conn *conn);
 struct ek_str ek_http_conn_output(const struct ek_http_conn *conn);
 void ek_http_conn_sent(struct ek_http_conn *conn, size_t n, int64_t now_ms);
 
+/* The owner was busy elsewhere for so many milliseconds, in which it neither read nor sent: they
+ * are not the client's, whose times end so much later. */
+void ek_http_conn_excuse(struct ek_http_conn *conn, int64_t ms);
+
 enum ek_http_conn_state ek_http_conn_state(const struct ek_http_conn *conn);
 /* When ek_http_conn_timeout is due, INT64_MAX for never. In the past after a reply, until a call
  * says what time it is. */

@@ -470,6 +470,47 @@ START_TEST(late_and_unread)
 }
 END_TEST
 
+/* The time in which the owner was busy elsewhere is nobody's slowness. */
+START_TEST(excused)
+{
+    static const struct {
+        const char *name, *text;
+        int64_t due_ms; /* until its time is over */
+    } rows[] = {
+        {"silence", "", 1000},
+        {"half a head", "GET /ec", 1000},
+        {"half a body", "POST /post HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab", 800},
+        {"a handler", "GET /later HTTP/1.1\r\nHost: x\r\n\r\n", 3000},
+        {"an answer", "GET /get HTTP/1.1\r\nHost: x\r\n\r\n", 800},
+    };
+
+    config.limits.rate_grace_ms = 800;
+    config.limits.min_rate = 65536;
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        restart();
+        feed(rows[i].text);
+        ek_http_conn_timeout(conn, now_ms);
+        int64_t due_ms = ek_http_conn_deadline(conn);
+        ck_assert_msg(due_ms == now_ms + rows[i].due_ms, "%s: %d", rows[i].name,
+                      (int)(due_ms - now_ms));
+        now_ms += 60000;
+        ek_http_conn_excuse(conn, 60000);
+        ck_assert_msg(ek_http_conn_deadline(conn) == due_ms + 60000, "%s", rows[i].name);
+        ek_http_conn_timeout(conn, due_ms + 59999);
+        ck_assert_msg(ek_http_conn_fault(conn) == EK_HTTP_FAULT_NONE, "%s", rows[i].name);
+        if (kept)
+            ek_http_reply_send(kept, 200, "text/plain", "done", 4);
+        kept = NULL;
+    }
+    /* An answer whose time has not begun has no time to be put off. */
+    restart();
+    feed("GET /get HTTP/1.1\r\nHost: x\r\n\r\n");
+    ek_http_conn_excuse(conn, 60000);
+    ek_http_conn_timeout(conn, now_ms);
+    ck_assert_int_eq(ek_http_conn_deadline(conn), now_ms + 800);
+}
+END_TEST
+
 START_TEST(flood_while_waiting)
 {
     char junk[4096];
@@ -606,6 +647,7 @@ int main(void)
     tcase_add_test(tc, slow_reader);
     tcase_add_test(tc, asynchronous);
     tcase_add_test(tc, late_and_unread);
+    tcase_add_test(tc, excused);
     tcase_add_test(tc, flood_while_waiting);
     tcase_add_test(tc, client_goes_away);
     tcase_add_test(tc, drain);
