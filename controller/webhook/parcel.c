@@ -33,7 +33,8 @@ static void send_answer(struct ek_webhook_exchange *exchange, const char *uid, i
     struct ek_http_reply *reply = exchange->reply;
 
     if (uid && !ek_http_reply_fits(reply, body->len)) {
-        ek_webhook_deny_large__(exchange, uid);
+        ek_webhook_deny__(exchange, uid, EK_UNDECIDED_TOO_LARGE,
+                          "the answer is too large for the connection");
         return;
     }
     exchange->reply = NULL;

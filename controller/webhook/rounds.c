@@ -253,7 +253,7 @@ static void define(struct job *job)
         ek_webhook_refuse__(&job->exchange, 404,
                             "only policies and bindings of evenkeel.dev are reviewed here");
     else if (rc || ek_arena_exhausted(arena) || ek_arena_starved(arena))
-        ek_webhook_refuse__(&job->exchange, 500, "the review takes too much memory");
+        ek_webhook_deny__(&job->exchange, request->uid, EK_UNDECIDED_MEMORY, EK_WEBHOOK_NO_ROOM);
     else if (outcome.pending && job->rounds >= ROUNDS_MAX)
         ek_webhook_refuse__(&job->exchange, 500,
                             "the review needs too many requests to the API server");

@@ -205,12 +205,8 @@ static bool send_denial(struct ek_webhook_exchange *exchange, const char *uid,
     return true;
 }
 
-/*
- * Denies the request of uid (NULL or "": of which nothing can be read; then an HTTP error is all
- * that can be said) because it cannot be decided, whatever its failurePolicy. Logs and counts it.
- */
-static void deny(struct ek_webhook_exchange *exchange, const char *uid, enum ek_undecided reason,
-                 const char *why)
+void ek_webhook_deny__(struct ek_webhook_exchange *exchange, const char *uid,
+                       enum ek_undecided reason, const char *why)
 {
     bool denied = uid && *uid && send_denial(exchange, uid, reason, why);
 
@@ -236,8 +232,8 @@ static bool reserve_answer(struct ek_webhook_exchange *exchange,
         return true;
     }
     if (never_fits(exchange, cost))
-        deny(exchange, response->uid, EK_UNDECIDED_MEMORY,
-             "the answer takes more memory than the webhook has");
+        ek_webhook_deny__(exchange, response->uid, EK_UNDECIDED_MEMORY,
+                          "the answer takes more memory than the webhook has");
     else
         refuse(exchange, 503, EK_UNDECIDED_MEMORY, NO_MEMORY);
     return false;
@@ -251,9 +247,9 @@ bool ek_webhook_write__(struct ek_webhook_exchange *exchange,
         return false;
     int rc = ek_admission_response_write(response, out);
     if (rc)
-        deny(exchange, response->uid,
-             rc == EK_E_NOMEM ? EK_UNDECIDED_MEMORY : EK_UNDECIDED_TOO_LARGE,
-             "the answer is too large");
+        ek_webhook_deny__(exchange, response->uid,
+                          rc == EK_E_NOMEM ? EK_UNDECIDED_MEMORY : EK_UNDECIDED_TOO_LARGE,
+                          "the answer is too large");
     return !rc;
 }
 
@@ -269,11 +265,6 @@ void ek_webhook_answer__(struct ek_webhook_exchange *exchange,
 
     if (ek_webhook_write__(exchange, response, &out))
         ek_webhook_send__(exchange, &out);
-}
-
-void ek_webhook_deny_large__(struct ek_webhook_exchange *exchange, const char *uid)
-{
-    deny(exchange, uid, EK_UNDECIDED_TOO_LARGE, "the answer is too large for the connection");
 }
 
 void ek_webhook_exchange_done__(struct ek_webhook_exchange *exchange)
@@ -305,13 +296,14 @@ void ek_webhook_handle__(struct ek_webhook_exchange *exchange)
     if (ek_webhook_is_starved__(exchange)) {
         ; /* refused */
     } else if (ek_arena_starved(arena)) {
-        deny(exchange, response.uid, EK_UNDECIDED_MEMORY, EK_WEBHOOK_NO_ROOM);
+        ek_webhook_deny__(exchange, response.uid, EK_UNDECIDED_MEMORY, EK_WEBHOOK_NO_ROOM);
     } else if (status == 500) {
-        deny(exchange, response.uid, undecided_by(err.code), err.message);
+        ek_webhook_deny__(exchange, response.uid, undecided_by(err.code), err.message);
     } else if (status) {
         ek_webhook_refuse__(exchange, status, err.message);
     } else if (ek_arena_exhausted(arena) && !err.code) {
-        deny(exchange, response.uid, EK_UNDECIDED_MEMORY, "the review takes too much memory");
+        ek_webhook_deny__(exchange, response.uid, EK_UNDECIDED_MEMORY,
+                          "the review takes too much memory");
     } else {
         if (err.code)
             ek_webhook_undecided__(exchange, err.message, err.code, !response.allowed);
@@ -386,7 +378,7 @@ static void deny_unread(struct ek_webhook_exchange *exchange, const struct ek_ht
     char uid[EK_ADMISSION_UID_SIZE];
     bool known = ek_admission_uid_find(request->body.p, request->body.len, uid);
 
-    deny(exchange, known ? uid : NULL, reason, why);
+    ek_webhook_deny__(exchange, known ? uid : NULL, reason, why);
 }
 
 /* Takes the memory that the body is worth, before a parser sees it. A body that never fits is

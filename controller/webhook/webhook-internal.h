@@ -137,8 +137,11 @@ bool ek_webhook_write__(struct ek_webhook_exchange *exchange,
 /* The second half. Takes the content of out. */
 void ek_webhook_send__(struct ek_webhook_exchange *exchange, struct ek_buf *out);
 
-/* On the thread of the reply: denies the review of uid, whose answer the listener cannot hold. */
-void ek_webhook_deny_large__(struct ek_webhook_exchange *exchange, const char *uid);
+/* Denies the request of uid (NULL or "": of which nothing can be read; then an HTTP error is all
+ * that can be said) because it cannot be decided, whatever its failurePolicy. Logs and counts it.
+ */
+void ek_webhook_deny__(struct ek_webhook_exchange *exchange, const char *uid,
+                       enum ek_undecided reason, const char *why);
 
 /* Releases what it holds; it has been answered. */
 void ek_webhook_exchange_done__(struct ek_webhook_exchange *exchange);

@@ -403,6 +403,130 @@ START_TEST(answers_that_never_fit)
 }
 END_TEST
 
+/* ---- Definitions ---- */
+
+#define WORK (2 * MIB)
+
+/* A review that takes memory when the test says so, and has it until the end. */
+static struct {
+    uv_sem_t begun, go, full, end;
+    size_t bytes;
+} eater;
+
+static int eat(void *ctx, const char *name, const struct ek_admission_request *request,
+               struct ek_arena *arena, struct ek_work *work, struct ek_admission_response *response,
+               yyjson_mut_doc **ret_patch, struct ek_err *err)
+{
+    (void)ctx;
+    (void)name;
+    (void)request;
+    (void)work;
+    (void)ret_patch;
+    (void)err;
+    uv_sem_post(&eater.begun);
+    uv_sem_wait(&eater.go);
+    ck_assert_ptr_nonnull(ek_arena_try(arena, eater.bytes));
+    uv_sem_post(&eater.full);
+    uv_sem_wait(&eater.end);
+    response->allowed = true;
+    return 0;
+}
+
+static void add_eater(struct ek_webhook *webhook)
+{
+    ek_webhook_add_handler(webhook, &(struct ek_webhook_handler){.path = "/eat", .review = eat});
+}
+
+/* The author may read no gadgets; by the time that this is known, others have the memory. */
+static const char *refuse_gadgets(const char *path, const char *body, int *ret_status)
+{
+    (void)body;
+    (void)ret_status;
+    if (!strcmp(path, "/apis/example.com/v1"))
+        return "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"gadgets\",\"kind\":"
+               "\"Gadget\"}]}";
+    uv_sem_post(&eater.go);
+    uv_sem_wait(&eater.full);
+    return "{\"status\":{\"allowed\":false}}";
+}
+
+/* A policy with params, of an author of whom there is so much to say. */
+static char *definition(unsigned n)
+{
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    EK_AUTO(ek_buf) body;
+
+    ek_buf_init(&body, MIB);
+    ek_buf_puts(&body,
+                "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{"
+                "\"uid\":\"" UID "\",\"kind\":{\"group\":\"evenkeel.dev\",\"version\":\"v1alpha1\","
+                "\"kind\":\"MutatingAdmissionPolicy\"},\"resource\":{\"group\":\"evenkeel.dev\","
+                "\"version\":\"v1alpha1\",\"resource\":\"mutatingadmissionpolicies\"},\"name\":"
+                "\"p\",\"operation\":\"CREATE\",\"object\":{\"apiVersion\":\"evenkeel.dev/"
+                "v1alpha1\",\"kind\":\"MutatingAdmissionPolicy\",\"metadata\":{\"name\":\"p\"},"
+                "\"spec\":{\"paramKind\":{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\"},"
+                "\"reinvocationPolicy\":\"Never\",\"matchConstraints\":{\"resourceRules\":[{"
+                "\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"],\"operations\":[\"CREATE\"],"
+                "\"resources\":[\"pods\"]}]},\"mutations\":[{\"patchType\":\"ApplyConfiguration\","
+                "\"applyConfiguration\":{\"expression\":\"Object{}\"}}]}},\"userInfo\":{"
+                "\"username\":\"alice\",\"extra\":{\"a\":0");
+    for (unsigned i = 0; i < n; i++)
+        ek_buf_printf(&body, ",\"%c%c%c\":0", digits[i / 1296], digits[i / 36 % 36],
+                      digits[i % 36]);
+    ek_buf_puts(&body, "}}}}");
+    ck_assert_int_eq(body.failed, 0);
+    return ek_buf_steal(&body);
+}
+
+/* A policy whose check never fits is denied by its uid; by an HTTP error the author learns
+ * nothing but that the call failed. */
+START_TEST(definitions_that_never_fit)
+{
+    static struct webhook_fixture fixture;
+    struct webhook_client first, second;
+    EK_AUTOFREE char *body = definition(7900);
+    EK_AUTOFREE char *review = webhook_review("ns", UID);
+    EK_AUTOFREE char *large = ek_xasprintf("%s%*s", review, 70000, "");
+    EK_AUTOFREE char *request =
+        ek_xasprintf("POST /eat?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json"
+                     "\r\nContent-Length: %zu\r\n\r\n%s",
+                     strlen(large), large);
+
+    ck_assert_uint_lt(strlen(body), 65536); /* else it waits for the thread that the eater has */
+    eater.bytes = WORK - ek_webhook_memory_of(ek_str_from(body)) -
+                  ek_webhook_memory_of(ek_str_from(large)) - ((size_t)40 << 10);
+    uv_sem_init(&eater.begun, 0);
+    uv_sem_init(&eater.go, 0);
+    uv_sem_init(&eater.full, 0);
+    uv_sem_init(&eater.end, 0);
+    fixture.memory = 2 * WORK;
+    fixture.prepare = add_eater;
+    fixture.answer = refuse_gadgets;
+    webhook_fixture_start(&fixture, 1, false, 0);
+    ck_assert(webhook_connect(&fixture, &first));
+    ck_assert(webhook_send(&first, request, strlen(request)));
+    uv_sem_wait(&eater.begun);
+    ck_assert(webhook_connect(&fixture, &second));
+    EK_AUTOFREE char *answer = webhook_post(&second, "/policy-definition?timeout=30s", body);
+    ck_assert_msg(answer && strstr(answer, "\"allowed\":false"), "%.300s",
+                  answer ? answer : "nothing");
+    ck_assert_ptr_nonnull(strstr(answer, "\"uid\":\"" UID "\""));
+    ck_assert_ptr_nonnull(strstr(answer, "the review takes more memory than the webhook has"));
+    ck_assert_double_eq(value_of(&fixture,
+                                 "evenkeel_webhook_undecided_total{webhook=\"/policy-definition\","
+                                 "reason=\"memory\",answer=\"denied\"} "),
+                        1);
+    uv_sem_post(&eater.end);
+    webhook_disconnect(&first);
+    webhook_disconnect(&second);
+    webhook_fixture_stop(&fixture);
+    uv_sem_destroy(&eater.begun);
+    uv_sem_destroy(&eater.go);
+    uv_sem_destroy(&eater.full);
+    uv_sem_destroy(&eater.end);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("webhook_memory");
@@ -417,5 +541,6 @@ int main(void)
     tcase_add_test(tc, alone_it_never_fits);
     tcase_add_test(tc, answers_that_do_not_fit);
     tcase_add_test(tc, answers_that_never_fit);
+    tcase_add_test(tc, definitions_that_never_fit);
     return ek_test_run("webhook_memory", tc);
 }
