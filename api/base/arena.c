@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/arena_hold.h"
 #include "api/base/mem.h"
 
 /* The first block is small, because there are many small arenas that live long (one per compiled
@@ -44,6 +45,24 @@ void ek_arena_set_meter(struct ek_arena *arena, const struct ek_arena_meter *met
 bool ek_arena_starved(const struct ek_arena *arena)
 {
     return arena->starved;
+}
+
+bool ek_arena_is_metered(const struct ek_arena *arena)
+{
+    return arena->meter.take != NULL;
+}
+
+bool ek_arena_hold(struct ek_arena *arena, size_t n)
+{
+    if (arena->meter.take && (arena->starved || !arena->meter.take(arena->meter.ctx, n)))
+        arena->starved = true;
+    return !arena->starved;
+}
+
+void ek_arena_give(struct ek_arena *arena, size_t n)
+{
+    if (arena->meter.take)
+        arena->meter.give(arena->meter.ctx, n);
 }
 
 static void free_block(struct ek_arena *arena, struct block *b)

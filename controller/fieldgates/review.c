@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/counted.h"
 #include "api/obj.h"
 #include "controller/fieldgates/review_set.h"
 #include "reconcilers/fieldgates/registration.h"
@@ -226,7 +227,8 @@ static int review_write(void *ctx, const char *name, const struct ek_admission_r
                         struct ek_admission_response *response, yyjson_mut_doc **ret_patch,
                         struct ek_err *err)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
+    const yyjson_alc alc = ek_json_alc_in(arena);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
 
     if (!doc)
         return REFUSE(err, 500, EK_E_NOMEM, "out of memory");

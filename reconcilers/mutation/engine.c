@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/counted.h"
 #include "api/obj.h"
 #include "api/patch/jsondiff.h"
 #include "reconcilers/mutation/conditions.h"
@@ -372,7 +373,8 @@ static void answer_denials(struct ek_run *run, struct ek_mutation_outcome *ret)
 static int answer_patch(struct ek_run *run, struct ek_working *working,
                         struct ek_mutation_outcome *ret)
 {
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
+    const yyjson_alc alc = ek_json_alc_in(run->arena);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     yyjson_mut_val *patch = NULL;
 
     int rc = doc ? ek_jsondiff(run->request->object, yyjson_mut_doc_get_root(working->tree), doc,

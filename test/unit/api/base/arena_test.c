@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/base/arena.h"
+#include "api/base/arena_hold.h"
 #include "api/base/mem.h"
 #include "test/support/suite.h"
 
@@ -123,6 +123,29 @@ START_TEST(meter)
 }
 END_TEST
 
+/* What its owner has besides is counted in the same way. */
+START_TEST(held_outside)
+{
+    struct ek_arena *arena = ek_arena_new(1 << 20);
+
+    metered = 0;
+    meter_limit = 100000;
+    ck_assert(!ek_arena_is_metered(arena) && ek_arena_hold(arena, 200000));
+    ek_arena_give(arena, 200000);
+    ek_arena_set_meter(arena, &(struct ek_arena_meter){.take = take, .give = give});
+    ck_assert(ek_arena_is_metered(arena) && ek_arena_hold(arena, 60000));
+    ck_assert_uint_eq(metered, 60000);
+    ck_assert(!ek_arena_starved(arena) && !ek_arena_hold(arena, 60000));
+    ck_assert(ek_arena_starved(arena) && !ek_arena_hold(arena, 1));
+    ek_arena_give(arena, 60000);
+    ek_arena_reset(arena);
+    ck_assert(ek_arena_hold(arena, 100000));
+    ek_arena_give(arena, 100000);
+    ek_arena_free(arena);
+    ck_assert_uint_eq(metered, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("arena");
@@ -132,6 +155,7 @@ int main(void)
     tcase_add_test(tcase, strings_are_copied);
     tcase_add_test(tcase, the_limit_is_told_and_memory_still_given);
     tcase_add_test(tcase, meter);
+    tcase_add_test(tcase, held_outside);
     tcase_add_test_raise_signal(tcase, twice_the_limit_aborts, SIGABRT);
     return ek_test_run("arena", tcase);
 }

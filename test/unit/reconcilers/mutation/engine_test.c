@@ -523,6 +523,58 @@ START_TEST(test_equivalent_versions)
 }
 END_TEST
 
+/* ---- Memory ---- */
+
+static bool take(void *ctx, size_t n)
+{
+    size_t *taken = ctx;
+
+    if (*taken + n > (size_t)1 << 20)
+        return false;
+    *taken += n;
+    return true;
+}
+
+static void give(void *ctx, size_t n)
+{
+    *(size_t *)ctx -= n;
+}
+
+/* Patches are counted where the arena is, until they are released; one that is too large ends the
+ * run. */
+START_TEST(patches_are_counted)
+{
+    static const size_t sizes[] = {100000, 600000};
+    size_t taken = 0;
+
+    ek_arena_set_meter(arena, &(struct ek_arena_meter){take, give, &taken});
+    test_mutation_add(
+        &w, "p",
+        "'mutations':[" PATCH("[JSONPatch{op: `add`, path: `/metadata/annotations`, "
+                              "value: {`a`: object.data.a, `b`: object.data.a}}]") "]",
+        "");
+    for (size_t i = 0; i < EK_ARRAY_SIZE(sizes); i++) {
+        struct ek_admission_request request;
+        EK_AUTOFREE char *text = ek_xalloc(sizes[i] + 1);
+        memset(text, 'x', sizes[i]);
+        EK_AUTOFREE char *members =
+            ek_xasprintf("'object':{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'c',"
+                         "'namespace':'shop'},'data':{'a':'%s'}}",
+                         text);
+        ek_arena_reset(arena);
+        yyjson_doc_free(request_doc);
+        request_doc = test_mutation_request(members, &request);
+        int rc = ek_engine_run(&w.set, &request, &w.world, &(struct ek_engine_options){0}, arena,
+                               &outcome);
+        ck_assert_int_eq(rc, i ? EK_E_NOMEM : 0);
+        ck_assert_int_eq(ek_arena_starved(arena), i > 0);
+        size_t before = taken;
+        ek_mutation_outcome_done(&outcome);
+        ck_assert_uint_ge(before - taken, i ? 0 : 2 * sizes[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("engine");
@@ -545,5 +597,6 @@ int main(void)
     tcase_add_test(tc, test_small_arena);
     tcase_add_test(tc, test_failed_conversion_is_undone);
     tcase_add_test(tc, test_equivalent_versions);
+    tcase_add_test(tc, patches_are_counted);
     return ek_test_run("mutation_engine", tc);
 }
