@@ -13,12 +13,12 @@
 
 static yyjson_mut_val *encode(yyjson_mut_doc *doc, yyjson_mut_val *text)
 {
-    size_t len = yyjson_mut_get_len(text);
+    size_t len = yyjson_mut_is_str(text) ? yyjson_mut_get_len(text) : 0;
     char *encoded = ek_alloc(EK_BASE64_LEN(len) + 1);
 
     if (!encoded)
         return NULL;
-    ek_base64_write(yyjson_mut_is_str(text) ? yyjson_mut_get_str(text) : "", len, encoded);
+    ek_base64_write(len ? yyjson_mut_get_str(text) : "", len, encoded);
     yyjson_mut_val *value = yyjson_mut_strncpy(doc, encoded, EK_BASE64_LEN(len));
     ek_free(encoded);
     return value;

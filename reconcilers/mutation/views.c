@@ -35,6 +35,12 @@ static bool put_str(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *nam
     return put(doc, object, name, yyjson_mut_strcpy(doc, s));
 }
 
+/* Counts the values of a document that is copied; false when the time is over. */
+static bool count(struct ek_run *run, yyjson_val *root)
+{
+    return !root || ek_work_do(run->options->work, (uint64_t)(unsafe_yyjson_get_next(root) - root));
+}
+
 /* Sets *ret to a copy of object in the version of kind; NULL stays NULL. */
 static int convert(struct ek_run *run, yyjson_val *object, const struct ek_gvk *kind,
                    yyjson_doc **ret)
@@ -42,6 +48,8 @@ static int convert(struct ek_run *run, yyjson_val *object, const struct ek_gvk *
     *ret = NULL;
     if (!object)
         return 0;
+    if (!count(run, object))
+        return EK_E_CANCELED;
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
     yyjson_mut_val *root = doc ? yyjson_val_mut_copy(doc, object) : NULL;
     if (root && put_str(doc, root, "apiVersion", api_version(run, kind)) &&
@@ -61,6 +69,8 @@ static int convert_request(struct ek_run *run, const struct ek_invocation *invoc
     const char *const values[] = {invocation->kind.group,       invocation->kind.version,
                                   invocation->kind.kind,        invocation->resource.group,
                                   invocation->resource.version, invocation->resource.resource};
+    if (!count(run, run->request->root))
+        return EK_E_CANCELED;
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
     yyjson_mut_val *root = doc ? yyjson_val_mut_copy(doc, run->request->root) : NULL;
     bool fine = root != NULL;

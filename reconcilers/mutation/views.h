@@ -27,7 +27,8 @@ struct ek_views {
     struct ek_kind_view *last; /* that a mutation was run on */
 };
 
-/* Makes the views that invocations need and ties them to it. 0, EK_E_NOMEM or EK_E_LIMIT. */
+/* Makes the views that invocations need and ties them to it. 0, EK_E_NOMEM, EK_E_LIMIT, or
+ * EK_E_CANCELED when the time is over. */
 int ek_views_init(struct ek_views *views, struct ek_run *run, struct ek_working *main,
                   struct ek_invocation *invocations, size_t n);
 

@@ -7,6 +7,7 @@
 
 #include "api/base/mem.h"
 #include "api/cel/library.h"
+#include "api/gotypes/internal_form.h"
 #include "api/gotypes/structural.h"
 #include "api/gotypes/typed.h"
 #include "api/obj.h"
@@ -19,9 +20,9 @@
 #include "test/support/gates_case.h"
 #include "test/support/mutation_world.h"
 
-static struct test_mutation_world labels, extended, removals, reads, keys;
+static struct test_mutation_world labels, extended, removals, reads, keys, items, views;
 static struct ek_schema *schema;
-static const struct ek_gates *frozen, *deprecated;
+static const struct ek_gates *frozen, *deprecated, *inner;
 
 static void must(bool truth, const char *what)
 {
@@ -45,6 +46,19 @@ static void open_world(struct test_mutation_world *w)
     w->schema = test_grown_schema();
 }
 
+/* Things have a second version. */
+static void each_equivalent(void *arg, const struct ek_gvr *resource, const char *subresource,
+                            bool (*fn)(void *, const struct ek_gvr *, const struct ek_gvk *),
+                            void *fn_arg)
+{
+    (void)arg;
+    (void)subresource;
+    fn(fn_arg, &(struct ek_gvr){resource->group, "v2", "things"},
+       &(struct ek_gvk){resource->group, "v2", "Thing"});
+}
+
+static const struct ek_equivalents equivalents = {each_equivalent, NULL};
+
 void test_walks_open(void)
 {
     schema = test_grown_schema();
@@ -67,6 +81,21 @@ void test_walks_open(void)
         "v.name)}]'}}]",
         "");
     ((struct ek_policy *)(uintptr_t)bound->policy)->behaviour = EK_POLICY_EXTENDED;
+    open_world(&items);
+    bound = test_mutation_apply(
+        &items, "i",
+        "Object{spec: Object.spec{items: object.?spec.?items.orValue([]).map(i, "
+        "objects.remove(Object.spec.items{name: i.name})), set: object.?spec.?set.orValue([])"
+        ".map(s, objects.remove(s))}}");
+    ((struct ek_policy *)(uintptr_t)bound->policy)->behaviour = EK_POLICY_EXTENDED;
+    open_world(&views);
+    views.world.equivalents = &equivalents;
+    test_mutation_add(&views, "v",
+                      "'matchConstraints':{'matchPolicy':'Equivalent','resourceRules':[{"
+                      "'apiGroups':['*'],'apiVersions':['v2'],'operations':['UPDATE'],"
+                      "'resources':['things']}]},'mutations':[{'patchType':'JSONPatch',"
+                      "'jsonPatch':{'expression':'[]'}}]",
+                      "");
     open_world(&reads);
     test_mutation_apply(&reads, "c",
                         "Object{metadata: Object.metadata{labels: {`same`: object == oldObject ? "
@@ -76,6 +105,9 @@ void test_walks_open(void)
         "{featureGates: [{name: A, preRelease: deprecated, default: true, fieldPaths: [.spec, "
         ".spec.map, .spec.free, .spec.items]}, {name: B, preRelease: alpha, fieldPaths: "
         "[.spec.map.b, .spec.free.b]}]}");
+    inner = test_gates_new("{featureGates: [{name: A, preRelease: alpha, fieldPaths: "
+                           "['.spec.items[*].value', '.spec.atomic[*].value', '.spec.map[*]', "
+                           "'.spec.set[*]', '.spec.words[*]', '.spec.nests[*].next']}]}");
 }
 
 void test_walks_close(void)
@@ -84,10 +116,13 @@ void test_walks_close(void)
     test_mutation_close(&extended);
     test_mutation_close(&removals);
     test_mutation_close(&keys);
+    test_mutation_close(&items);
+    test_mutation_close(&views);
     test_mutation_close(&reads);
     ek_schema_unref(schema);
     ek_gates_unref(frozen);
     ek_gates_unref(deprecated);
+    ek_gates_unref(inner);
 }
 
 static uint32_t type_of(const struct test_walk_input *in)
@@ -230,19 +265,79 @@ static void run_defaults(struct test_walk_input *in)
     yyjson_mut_doc_free(doc);
 }
 
+/* The map of an object, or what has its list. */
+static yyjson_val *map_of(yyjson_val *object)
+{
+    yyjson_val *spec = yyjson_obj_get(object, "spec"), *map = yyjson_obj_get(spec, "map");
+
+    map = map ? map : yyjson_obj_get(spec, "free");
+    map = map ? map : spec;
+    return map ? map : ek_json_get(object, "metadata", "labels", NULL);
+}
+
+static void run_secret(struct test_walk_input *in)
+{
+    static const struct ek_gvk kind = {"", "v1", "Secret"};
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *secret = yyjson_mut_obj(doc);
+
+    yyjson_mut_obj_add_val(doc, secret, "data", copied(doc, map_of(in->old)));
+    yyjson_mut_obj_add_val(doc, secret, "stringData", copied(doc, map_of(in->new)));
+    settle_rc(in, ek_internal_form(&kind, doc, secret, NULL, &in->work));
+    yyjson_mut_doc_free(doc);
+}
+
+/* A container whose requests are one map, and whose limits are the other. */
+static void run_pod(struct test_walk_input *in)
+{
+    static const struct ek_gvk kind = {"", "v1", "Pod"};
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *pod = yyjson_mut_obj(doc), *spec = yyjson_mut_obj_add_obj(doc, pod, "spec");
+    yyjson_mut_val *containers = yyjson_mut_obj_add_arr(doc, spec, "containers");
+    yyjson_mut_val *container = yyjson_mut_arr_add_obj(doc, containers);
+    yyjson_mut_val *resources = yyjson_mut_obj_add_obj(doc, container, "resources");
+
+    yyjson_mut_obj_add_val(doc, resources, "requests", copied(doc, map_of(in->old)));
+    yyjson_mut_obj_add_val(doc, resources, "limits", copied(doc, map_of(in->new)));
+    settle_rc(in, ek_internal_form(&kind, doc, pod, NULL, &in->work));
+    yyjson_mut_doc_free(doc);
+}
+
 /* ---- Gates ---- */
 
-static void decide(struct test_walk_input *in, const struct ek_gates *gates)
+static void decide_by(struct test_walk_input *in, const struct ek_gates *gates,
+                      const struct ek_gates_shape *shape)
 {
-    static const struct ek_gates_shape shape;
     const struct ek_admission_request request = {
         .operation = "UPDATE", .subresource = "", .object = in->new, .old_object = in->old};
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     struct ek_gates_outcome outcome;
 
     settle_rc(in,
-              ek_gates_decide(gates, &shape, &request, in->arena, &in->work, doc, &outcome, NULL));
+              ek_gates_decide(gates, shape, &request, in->arena, &in->work, doc, &outcome, NULL));
     yyjson_mut_doc_free(doc);
+}
+
+static void decide(struct test_walk_input *in, const struct ek_gates *gates)
+{
+    static const struct ek_gates_shape shape;
+
+    decide_by(in, gates, &shape);
+}
+
+static void run_inner(struct test_walk_input *in)
+{
+    decide(in, inner);
+}
+
+static void run_inner_by_key(struct test_walk_input *in)
+{
+    static const char *const name[] = {"name"}, *const note[] = {"note"};
+    static const struct ek_gates_keyed_list lists[] = {{".spec.items[*]", name, 1},
+                                                       {".spec.nests[*]", note, 1}};
+    static const struct ek_gates_shape shape = {.lists = lists, .n_lists = EK_ARRAY_SIZE(lists)};
+
+    decide_by(in, inner, &shape);
 }
 
 static void run_frozen(struct test_walk_input *in)
@@ -348,6 +443,16 @@ static void run_reads(struct test_walk_input *in)
     run_engine(in, &reads);
 }
 
+static void run_remove(struct test_walk_input *in)
+{
+    run_engine(in, &items);
+}
+
+static void run_views(struct test_walk_input *in)
+{
+    run_engine(in, &views);
+}
+
 static void run_safety(struct test_walk_input *in)
 {
     struct ek_admission_request request = request_of(in);
@@ -370,10 +475,16 @@ const struct test_walk test_walks[] = {
     {"defaults", true, true, run_defaults},
     {"gates, frozen", true, true, run_frozen},
     {"gates, deprecated", true, true, run_deprecated},
+    {"gates, items", true, true, run_inner},
+    {"gates, items by key", true, true, run_inner_by_key},
+    {"internal form of a Secret", false, true, run_secret},
+    {"internal form of a Pod", false, true, run_pod},
     {"policy, a label", true, false, run_labels},
     {"policy, Extended", true, false, run_extended},
     {"policy, JSON Patch", true, false, run_removals},
     {"policy, ==", true, false, run_reads},
+    {"policy, remove", true, false, run_remove},
+    {"policy, another version", true, false, run_views},
     {"policy, Extended JSON Patch", true, false, run_keys},
     {"JSON of a map with int keys", true, true, run_numbers},
     {"JSON of a map with keys of two kinds", true, true, run_mixed},
