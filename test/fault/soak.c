@@ -113,13 +113,15 @@ static unsigned long take_lines(void)
 
 static int run_controller(void)
 {
-    static char kubeconfig[128], health[64];
-    static char *argv[] = {kubeconfig, health, NULL};
+    static char kubeconfig[128], health[64], metrics[64];
+    static char *argv[] = {kubeconfig, health, metrics, NULL};
 
     snprintf(kubeconfig, sizeof kubeconfig, "--kubeconfig=%s", soak.world.kubeconfig);
     snprintf(health, sizeof health, "--health-probe-bind-address=127.0.0.1:%u",
              soak.world.hostile.port);
-    return ek_run_command.run(NULL, 2, argv);
+    snprintf(metrics, sizeof metrics, "--metrics-bind-address=127.0.0.1:%u",
+             soak.world.hostile.tls_port);
+    return ek_run_command.run(NULL, 3, argv);
 }
 
 /* --- one burst ---------------------------------------------------------------------------- */
@@ -247,6 +249,8 @@ static void burst(void)
     strike();
     if (!soak_hostile_healthy(&soak.world.hostile))
         fail("/healthz is not answered");
+    if (!soak_hostile_shakes(&soak.world.hostile))
+        fail("/metrics is not answered");
     soak_world_lift(&soak.world);
     int64_t took = soak_converge(&soak.world, CONVERGE_MS, why);
     if (!soak_controller_runs(NULL))

@@ -379,7 +379,8 @@ static void cut(struct soak_world *world)
 
 static void hostile_clients(struct soak_world *world)
 {
-    soak_hostile_connect(&world->hostile, 1 + soak_pick(world, 100), soak_pick(world, 5));
+    soak_hostile_connect(&world->hostile, 1 + soak_pick(world, 100),
+                         soak_pick(world, SOAK_HOSTILE_WAYS));
 }
 
 const struct soak_change soak_changes[] = {
