@@ -45,14 +45,15 @@ struct ek_http_server {
     char address[64];   /* where it listens */
     uv_tcp_t listener;
     uv_timer_t grace;
-    uv_idle_t idle; /* while a connection has work, or waits to be accepted */
+    uv_idle_t idle;   /* while a connection has work, or waits to be accepted */
+    uv_check_t check; /* behind all callbacks of a round of the loop */
     struct ek_http_turns *turns;
     bool arrived;   /* the listener has a connection that is not accepted yet */
     bool listening; /* listener is open */
     bool lingering; /* to be closed; clients that do not know yet are still served */
     bool closing;
     int64_t rest_ms;            /* of the grace, after lingering */
-    int n_handles;              /* of listener, grace and idle that are not closed yet */
+    int n_handles;              /* of listener, grace, idle and check that are not closed */
     struct ek_http_peer *peers; /* the one that was active last comes first */
     struct ek_http_peer *last;
     struct ek_http_server_stats stats;
@@ -68,6 +69,10 @@ struct ek_http_server {
 
 /* Goes on with the peer, whose turn it is. */
 void ek_http_peer_work__(struct ek_http_peer *peer);
+
+/* The thread was busy for so long, with what no client is to blame for: what of it is beyond an
+ * eighth of the shortest time that clients have is not theirs. */
+void ek_http_server_excuse__(struct ek_http_server *server, int64_t ms);
 
 /* Has the loop take turns. */
 void ek_http_server_stir__(struct ek_http_server *server);

@@ -73,6 +73,30 @@ void ek_http_address_format__(const struct sockaddr_storage *addr, char *buf, si
     }
 }
 
+void ek_http_server_excuse__(struct ek_http_server *server, int64_t ms)
+{
+    int64_t beyond_ms = ms - server->conn_config.limits.rate_grace_ms / 8;
+
+    if (beyond_ms <= 0)
+        return;
+    for (struct ek_http_peer *peer = server->peers; peer; peer = peer->next) {
+        if (peer->http)
+            ek_http_conn_excuse(peer->http, beyond_ms);
+        peer->alone_ms += peer->alone_ms ? beyond_ms : 0;
+    }
+}
+
+/* All callbacks of the round have run, since the time that the loop knows: also those of others,
+ * such as answers of the API server, with which policies are run again. Timers are next, and the
+ * sockets of clients only then. */
+static void on_callbacks(uv_check_t *check)
+{
+    struct ek_http_server *server = check->data;
+
+    ek_http_server_excuse__(server,
+                            (int64_t)(uv_hrtime() / 1000000) - (int64_t)uv_now(server->loop));
+}
+
 struct ek_http_server *ek_http_server_new(uv_loop_t *loop,
                                           const struct ek_http_server_config *config)
 {
@@ -99,8 +123,11 @@ struct ek_http_server *ek_http_server_new(uv_loop_t *loop,
     server->conn_config.costly_bytes = EK_HTTP_COSTLY_BYTES;
     uv_timer_init(loop, &server->grace);
     uv_idle_init(loop, &server->idle);
-    server->grace.data = server->idle.data = server;
-    server->n_handles = 2;
+    uv_check_init(loop, &server->check);
+    server->grace.data = server->idle.data = server->check.data = server;
+    server->n_handles = 3;
+    uv_check_start(&server->check, on_callbacks);
+    uv_unref((uv_handle_t *)&server->check);
     server->turns = ek_http_turns_new();
     return server;
 }
@@ -242,6 +269,7 @@ static void close_handles(struct ek_http_server *server)
         return;
     uv_close((uv_handle_t *)&server->grace, on_handle_closed);
     uv_close((uv_handle_t *)&server->idle, on_handle_closed);
+    uv_close((uv_handle_t *)&server->check, on_handle_closed);
 }
 
 void ek_http_server_released__(struct ek_http_server *server)

@@ -471,22 +471,6 @@ static void pump(struct ek_http_peer *peer)
     go_on(peer, true);
 }
 
-/* Work that takes long keeps all clients waiting: nobody is read from, and nobody is told that the
- * system has sent what it has taken (timers go before that in the loop). What it takes beyond an
- * eighth of the shortest time that clients have is not theirs. */
-static void excuse(struct ek_http_server *server, int64_t taken_ms)
-{
-    int64_t beyond_ms = taken_ms - server->conn_config.limits.rate_grace_ms / 8;
-
-    if (beyond_ms <= 0)
-        return;
-    for (struct ek_http_peer *peer = server->peers; peer; peer = peer->next) {
-        if (peer->http)
-            ek_http_conn_excuse(peer->http, beyond_ms);
-        peer->alone_ms += peer->alone_ms ? beyond_ms : 0;
-    }
-}
-
 /* A client that does not stop sending is always waiting for its turn, so its time is looked at
  * here. */
 void ek_http_peer_work__(struct ek_http_peer *peer)
@@ -496,7 +480,7 @@ void ek_http_peer_work__(struct ek_http_peer *peer)
     peer->pumping = true;
     bool alive = peer->ending || work(peer);
     uv_update_time(peer->server->loop); /* a handler may have taken long */
-    excuse(peer->server, now_of(peer) - begin_ms);
+    ek_http_server_excuse__(peer->server, now_of(peer) - begin_ms);
     if (!peer->ending)
         look_at_time(peer);
     if (ek_http_conn_vouched(peer->http))

@@ -78,7 +78,22 @@ static void on_slow(void *ctx, const struct ek_http_request *request, struct ek_
     on_other(ctx, request, reply);
 }
 
+#define BIG_SIZE                                                                                   \
+    ((size_t)16 << 20) /* more than the kernel takes for a client that reads nothing               \
+                        */
+
+static void on_big(void *ctx, const struct ek_http_request *request, struct ek_http_reply *reply)
+{
+    char *body = ek_xalloc(BIG_SIZE);
+
+    (void)ctx;
+    (void)request;
+    ek_http_reply_send(reply, 200, "text/plain", body, BIG_SIZE);
+    ek_free(body);
+}
+
 static const struct ek_http_route routes[] = {
+    {.path = "/big", .handler = on_big},
     {.path = "/other", .handler = on_other},
     {.path = "/slow", .handler = on_slow},
     {.path = "/victim", .handler = on_victim},
@@ -413,7 +428,6 @@ START_TEST(others_take_long)
         {"half a head", 20},
         {"nothing", 0},
     };
-
     const char *name = rows[_i / 2].name;
     size_t before = rows[_i / 2].before;
 
@@ -438,6 +452,56 @@ START_TEST(others_take_long)
 }
 END_TEST
 
+static int signals[2]; /* to a callback that is no client's */
+
+static void on_signal(uv_poll_t *poll, int status, int events)
+{
+    char octet;
+
+    (void)status;
+    (void)events;
+    ck_assert_int_eq(read(signals[0], &octet, 1), 1);
+    passed_s += HEAD_TIMEOUT_S + 1;
+    uv_poll_stop(poll);
+}
+
+/* A callback takes long while the client makes room for more of its answer: timers come before the
+ * loop learns that. */
+START_TEST(callbacks_take_long)
+{
+    static const char big[] = "GET /big HTTP/1.1\r\nHost: x\r\n\r\n";
+    static char piece[1 << 20];
+    uv_poll_t callback;
+    size_t came = 0;
+
+    start(false);
+    ck_assert_int_eq(pipe(signals), 0);
+    uv_poll_init(&loop, &callback, signals[0]);
+    uv_poll_start(&callback, UV_READABLE, on_signal);
+    join(&victim, APART);
+    struct pollfd readable = {.fd = victim.fd, .events = POLLIN};
+    say(&victim, big, sizeof big - 1);
+    for (int i = 0; i < 1000; i++) /* until the system takes no more */
+        uv_run(&loop, UV_RUN_NOWAIT);
+    ck_assert_int_eq(write(signals[1], "x", 1), 1);
+    uv_run(&loop, UV_RUN_NOWAIT); /* calls back at its end */
+    ck_assert_int_eq(uv_is_active((uv_handle_t *)&callback), 0);
+    for (int i = 0; i < ROUNDS && came < BIG_SIZE; i++) {
+        ssize_t n = recv(victim.fd, piece, sizeof piece, 0);
+        ck_assert_int_ne(n, 0);
+        came += n > 0 ? (size_t)n : 0;
+        if (n < 0)
+            poll(&readable, 1, 1);
+        uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    ck_assert_uint_ge(came, BIG_SIZE);
+    uv_close((uv_handle_t *)&callback, NULL);
+    stop();
+    close(signals[0]);
+    close(signals[1]);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("http_fairness");
@@ -447,6 +511,7 @@ int main(void)
     tcase_add_test(tc, costly);
     tcase_add_loop_test(tc, overdue, 0, 2);
     tcase_add_loop_test(tc, others_take_long, 0, 6);
+    tcase_add_test(tc, callbacks_take_long);
     tcase_add_test(tc, handshakes);
     tcase_add_test(tc, handshakes_before_a_request);
     tcase_add_test(tc, newcomers);
