@@ -186,7 +186,7 @@ static int64_t state_due(const struct ek_http_conn *conn)
 {
     return conn->state != EK_HTTP_CONN_BODY
                ? conn->deadline_ms
-               : earlier(conn->deadline_ms, rate_due(conn, conn->body_ms, conn->reply->body.len));
+               : earlier(conn->deadline_ms, rate_due(conn, conn->body_ms, conn->reply->body_size));
 }
 
 /* Refuses the request under way and ends the connection once that is sent. */

@@ -61,6 +61,7 @@ static const struct ek_http_route routes[] = {
     {.path = "/later", .handler = later},
     {.path = "/big", .handler = big},
     {.path = "/count", .handler = count},
+    {.path = "/cut", .handler = count, .max_body = 65536, .cut_body = true},
 };
 
 static struct ek_http_conn_config config = {
@@ -202,6 +203,42 @@ START_TEST(body_at_the_minimum_rate)
     now_ms += 1000;
     ek_http_conn_timeout(conn, now_ms);
     ck_assert_str_eq(fault(), "slow_body");
+}
+END_TEST
+
+/* Octets that are dropped count as those that are kept: a client that sends more than is read of it
+ * has as long for it as any other. */
+START_TEST(rate_of_a_body_that_is_cut)
+{
+    static const struct {
+        const char *name;
+        size_t rate; /* octets a second */
+        int seconds;
+        const char *state, *start, *fault;
+    } rows[] = {
+        {"at the minimum rate", 65536, 16, "IDLE", "HTTP/1.1 200 ", ""},
+        {"at half of it", 32768, 10, "CLOSING", "HTTP/1.1 408 ", "slow_body"},
+        {"a byte a second", 1, 5, "CLOSING", "HTTP/1.1 408 ", "slow_body"},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        size_t left = 1000000;
+        feed(conn, "POST /cut HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+        for (int k = 0; k < rows[i].seconds; k++) {
+            expect(conn, "BODY", "");
+            size_t piece = left < rows[i].rate ? left : rows[i].rate;
+            now_ms += 1000;
+            feed_body(conn, piece);
+            ek_http_conn_timeout(conn, now_ms);
+            left -= piece;
+        }
+        ck_assert_msg(!strcmp(test_http_state(conn), rows[i].state), "%s: %s", rows[i].name,
+                      test_http_state(conn));
+        expect(conn, rows[i].state, rows[i].start);
+        ck_assert_str_eq(fault(), rows[i].fault);
+        ek_http_conn_free(conn);
+        conn = fresh();
+    }
 }
 END_TEST
 
@@ -523,6 +560,7 @@ int main(void)
     tcase_add_test(tc, handshake);
     tcase_add_test(tc, slow_body);
     tcase_add_test(tc, body_at_the_minimum_rate);
+    tcase_add_test(tc, rate_of_a_body_that_is_cut);
     tcase_add_test(tc, slow_reader);
     tcase_add_test(tc, refused_by_length);
     tcase_add_test(tc, refused_by_bytes);
