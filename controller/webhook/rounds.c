@@ -86,8 +86,6 @@ static void answer_checked(struct job *job, const struct ek_safety_outcome *outc
 /* Whether the job is about a policy at all. */
 static bool counts(const struct job *job, const struct ek_bound *bound)
 {
-    if (!bound->policy->rules)
-        return false;
     if (job->kind == VALIDATE)
         return bound->policy->enforcement != EK_POLICY_OBSERVE && ek_safety_wanted(bound->policy);
     return bound->apply;

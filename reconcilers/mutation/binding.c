@@ -16,10 +16,24 @@ struct binding {
     struct ek_field_errors errors;
 };
 
+/* In the words of apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go:
+ * CollectParams. */
+static void read_param_selector(struct binding *b, yyjson_val *selector)
+{
+    bool given = selector && !yyjson_is_null(selector);
+    struct ek_err err = {0};
+
+    if (given && *b->pub.param_name)
+        b->pub.param_problem = "paramRef.name and paramRef.selector are mutually exclusive";
+    else if (!given && !*b->pub.param_name)
+        b->pub.param_problem = "one of name or selector must be provided";
+    else if (given && ek_selector_from_json(selector, &b->selector, &err))
+        b->pub.param_problem = ek_arena_printf(b->arena, "paramRef.selector: %s", err.message);
+    b->pub.param_selector = b->selector;
+}
+
 static void read_param_ref(struct binding *b, yyjson_val *v)
 {
-    yyjson_val *selector = yyjson_obj_get(v, "selector");
-
     b->pub.has_param_ref = yyjson_is_obj(v);
     b->pub.param_name = ek_json_text(v, "name");
     b->pub.param_namespace = ek_json_text(v, "namespace");
@@ -27,8 +41,7 @@ static void read_param_ref(struct binding *b, yyjson_val *v)
     if (!b->pub.has_param_ref)
         return;
     ek_validate_param_ref(&b->errors, v);
-    if (yyjson_is_obj(selector) && !ek_selector_from_json(selector, &b->selector, NULL))
-        b->pub.param_selector = b->selector;
+    read_param_selector(b, yyjson_obj_get(v, "selector"));
 }
 
 const struct ek_binding *ek_binding_new(const struct ek_obj *obj)
@@ -61,7 +74,7 @@ const struct ek_binding *ek_binding_new(const struct ek_obj *obj)
     if (b->pub.validating)
         b->pub.n_actions = ek_binding_read_actions(yyjson_obj_get(spec, "validationActions"),
                                                    b->arena, &b->errors, &b->pub.actions);
-    b->rules = ek_rules_new(yyjson_is_obj(match_resources) ? match_resources : NULL, NULL);
+    b->rules = ek_rules_new(yyjson_is_obj(match_resources) ? match_resources : NULL);
     b->pub.rules = b->rules;
     b->pub.problems = b->errors.texts;
     b->pub.n_problems = b->errors.n;

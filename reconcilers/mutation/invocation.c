@@ -212,6 +212,8 @@ static bool list_params(struct ek_run *run, const struct ek_bound *bound,
 
     if (!param_namespace(run, bound, request, &namespace))
         return false;
+    if (binding->param_problem)
+        return misconfigured(run, bound, binding->param_problem);
     enum ek_world_answer answer = run->world->params(
         run->world->arg, policy->param_api_version, policy->param_kind, namespace,
         binding->param_name, binding->param_selector, add_param, params, &err);
@@ -275,6 +277,12 @@ static void add_bound(struct ek_run *run, const struct ek_admission_request *req
     }
 }
 
+/* Whether a match failed because the Namespace could not be read. */
+static bool lacks_namespace(const struct ek_run *run, const struct ek_err *err)
+{
+    return run->namespace_failure.code && err->code == EK_E_NOENT;
+}
+
 /* Whether bound is for the request; config errors become denials. */
 static bool match(struct ek_run *run, const struct ek_bound *bound,
                   const struct ek_admission_request *request, struct ek_invocation *invocation)
@@ -284,12 +292,10 @@ static bool match(struct ek_run *run, const struct ek_bound *bound,
     struct ek_gvk kind;
     struct ek_err err = {0};
 
-    if (!policy->rules)
-        return false;
     enum ek_rules_answer answer =
         ek_rules_match(policy->rules, request, run->namespace_object, run->world->equivalents,
                        &invocation->resource, &invocation->kind, &err);
-    if (answer == EK_RULES_ERROR && run->namespace_failure.code)
+    if (answer == EK_RULES_ERROR && lacks_namespace(run, &err))
         ek_run_needs_namespace(run, bound);
     else if (answer == EK_RULES_ERROR)
         ek_run_deny(run, bound, true, "Forbidden",
@@ -298,7 +304,7 @@ static bool match(struct ek_run *run, const struct ek_bound *bound,
         return false;
     answer = ek_rules_match(bound->binding->rules, request, run->namespace_object,
                             run->world->equivalents, &resource, &kind, &err);
-    if (answer == EK_RULES_ERROR && run->namespace_failure.code)
+    if (answer == EK_RULES_ERROR && lacks_namespace(run, &err))
         ek_run_needs_namespace(run, bound);
     else if (answer == EK_RULES_ERROR)
         misconfigured(run, bound, err.message);

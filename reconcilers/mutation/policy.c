@@ -352,7 +352,6 @@ static void read_mutations(struct ek_policy_reader *p, yyjson_val *list)
 static void read_match_constraints(struct ek_policy_reader *p, yyjson_val *v)
 {
     static const char path[] = "spec.matchConstraints";
-    struct ek_err err = {0};
 
     if (!yyjson_is_obj(v)) {
         ek_field_required(&p->errors, "", path);
@@ -363,7 +362,7 @@ static void read_match_constraints(struct ek_policy_reader *p, yyjson_val *v)
         ek_field_required(&p->errors, "", "%s.resourceRules", path);
     if (!p->pub.validating)
         ek_validate_mutating_operations(&p->errors, v, path);
-    p->rules = ek_rules_new(v, &err);
+    p->rules = ek_rules_new(v);
     p->pub.rules = p->rules;
 }
 

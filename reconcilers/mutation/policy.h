@@ -103,7 +103,7 @@ struct ek_policy {
     bool reinvoke;        /* reinvocationPolicy: IfNeeded */
     bool has_params;
     const char *param_api_version, *param_kind; /* "" without params */
-    const struct ek_rules *rules;               /* NULL when matchConstraints cannot be read */
+    const struct ek_rules *rules;               /* NULL without matchConstraints */
     const struct ek_expression *variables, *conditions;
     size_t n_variables, n_conditions;
     const struct ek_mutation *mutations;
@@ -131,11 +131,12 @@ struct ek_binding {
     bool validating;            /* a ValidatingAdmissionPolicyBinding */
     const char *const *actions; /* then its validationActions, as written */
     size_t n_actions;
-    const struct ek_rules *rules; /* everything when it has no matchResources */
+    const struct ek_rules *rules; /* never NULL; everything when it has no matchResources */
     bool has_param_ref;
     const char *param_name, *param_namespace; /* "" where absent */
     const struct ek_selector *param_selector; /* NULL where absent */
-    bool allow_missing_params;                /* parameterNotFoundAction: Allow */
+    const char *param_problem; /* why the paramRef names no params, whatever there is; or NULL */
+    bool allow_missing_params; /* parameterNotFoundAction: Allow */
     const char *const *problems;
     size_t n_problems;
 };

@@ -9,30 +9,38 @@
 struct ek_rules {
     yyjson_doc *doc; /* owned copy of what was read */
     yyjson_val *included, *excluded;
-    struct ek_selector *namespace_selector, *object_selector;
+    struct label_match {
+        struct ek_selector *selector; /* NULL when it cannot be read */
+        char *problem;                /* why not */
+    } namespaces, objects;
     bool exact;
 };
 
-static int read_selector(yyjson_val *parent, const char *name, struct ek_selector **ret_selector,
-                         struct ek_err *err)
+/* Reads a selector of copy. What cannot be read is no part of the copy. */
+static void read_selector(yyjson_mut_doc *copy, yyjson_val *match_resources, const char *name,
+                          struct label_match *ret_match)
 {
-    yyjson_val *v = yyjson_obj_get(parent, name);
+    yyjson_val *v = yyjson_obj_get(match_resources, name);
+    struct ek_err err = {0};
 
     /* Absent is what the server's defaulting makes of it: everything. */
-    int rc = !v || yyjson_is_null(v) ? ek_selector_parse("", ret_selector, err)
-                                     : ek_selector_from_json(v, ret_selector, err);
-    if (rc)
-        ek_err_prefix(err, "%s", name);
-    return rc;
+    if (!v || yyjson_is_null(v))
+        ek_selector_parse("", &ret_match->selector, NULL);
+    else if (ek_selector_from_json(v, &ret_match->selector, &err)) {
+        ret_match->problem = ek_xasprintf("%s: %s", name, err.message);
+        yyjson_mut_obj_remove_key(yyjson_mut_doc_get_root(copy), name);
+    }
 }
 
-struct ek_rules *ek_rules_new(yyjson_val *match_resources, struct ek_err *err)
+struct ek_rules *ek_rules_new(yyjson_val *match_resources)
 {
     struct ek_rules *rules = ek_xalloc(sizeof *rules);
     yyjson_mut_doc *copy = ek_json_doc_new();
 
     yyjson_mut_doc_set_root(copy, match_resources ? yyjson_val_mut_copy(copy, match_resources)
                                                   : yyjson_mut_obj(copy));
+    read_selector(copy, match_resources, "namespaceSelector", &rules->namespaces);
+    read_selector(copy, match_resources, "objectSelector", &rules->objects);
     rules->doc = yyjson_mut_doc_imut_copy(copy, &ek_json_xalc);
     yyjson_mut_doc_free(copy);
     yyjson_val *root = yyjson_doc_get_root(rules->doc);
@@ -40,11 +48,6 @@ struct ek_rules *ek_rules_new(yyjson_val *match_resources, struct ek_err *err)
     rules->excluded = yyjson_obj_get(root, "excludeResourceRules");
     const char *policy = ek_json_str(root, "matchPolicy", NULL);
     rules->exact = policy && !strcmp(policy, "Exact");
-    if (read_selector(root, "namespaceSelector", &rules->namespace_selector, err) ||
-        read_selector(root, "objectSelector", &rules->object_selector, err)) {
-        ek_rules_free(rules);
-        return NULL;
-    }
     return rules;
 }
 
@@ -52,8 +55,10 @@ void ek_rules_free(struct ek_rules *rules)
 {
     if (!rules)
         return;
-    ek_selector_free(rules->namespace_selector);
-    ek_selector_free(rules->object_selector);
+    ek_selector_free(rules->namespaces.selector);
+    ek_selector_free(rules->objects.selector);
+    ek_free(rules->namespaces.problem);
+    ek_free(rules->objects.problem);
     yyjson_doc_free(rules->doc);
     ek_free(rules);
 }
@@ -208,14 +213,22 @@ static bool writes_namespace(const struct ek_admission_request *r)
            (!strcmp(r->operation, "CREATE") || !strcmp(r->operation, "UPDATE"));
 }
 
+static enum ek_rules_answer unreadable(const struct label_match *match, struct ek_err *err)
+{
+    ek_err_set(err, EK_E_INVAL, "%s", match->problem);
+    return EK_RULES_ERROR;
+}
+
 static enum ek_rules_answer match_namespace(const struct ek_rules *rules,
                                             const struct ek_admission_request *request,
                                             yyjson_val *namespace_object, struct ek_err *err)
 {
-    if (ek_selector_is_empty(rules->namespace_selector))
-        return EK_RULES_YES;
     /* What is in no namespace is never left out by its labels. */
     if (!*request->namespace && strcmp(request->resource.resource, "namespaces") != 0)
+        return EK_RULES_YES;
+    if (!rules->namespaces.selector)
+        return unreadable(&rules->namespaces, err);
+    if (ek_selector_is_empty(rules->namespaces.selector))
         return EK_RULES_YES;
     yyjson_val *source = writes_namespace(request) ? request->object : namespace_object;
     if (!source) {
@@ -224,15 +237,22 @@ static enum ek_rules_answer match_namespace(const struct ek_rules *rules,
             err->http_status = 404;
         return EK_RULES_ERROR;
     }
-    return ek_selector_matches(rules->namespace_selector, labels_of(source)) ? EK_RULES_YES
-                                                                             : EK_RULES_NO;
+    return ek_selector_matches(rules->namespaces.selector, labels_of(source)) ? EK_RULES_YES
+                                                                              : EK_RULES_NO;
 }
 
-static bool match_object(const struct ek_rules *rules, const struct ek_admission_request *r)
+static enum ek_rules_answer match_object(const struct ek_rules *rules,
+                                         const struct ek_admission_request *r, struct ek_err *err)
 {
-    return ek_selector_is_empty(rules->object_selector) ||
-           (r->object && ek_selector_matches(rules->object_selector, labels_of(r->object))) ||
-           (r->old_object && ek_selector_matches(rules->object_selector, labels_of(r->old_object)));
+    const struct ek_selector *selector = rules->objects.selector;
+
+    if (!selector)
+        return unreadable(&rules->objects, err);
+    return ek_selector_is_empty(selector) ||
+                   (r->object && ek_selector_matches(selector, labels_of(r->object))) ||
+                   (r->old_object && ek_selector_matches(selector, labels_of(r->old_object)))
+               ? EK_RULES_YES
+               : EK_RULES_NO;
 }
 
 enum ek_rules_answer
@@ -240,9 +260,13 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
                yyjson_val *namespace_object, const struct ek_equivalents *equivalents,
                struct ek_gvr *ret_resource, struct ek_gvk *ret_kind, struct ek_err *err)
 {
-    enum ek_rules_answer in_namespace = match_namespace(rules, request, namespace_object, err);
-
-    if (in_namespace == EK_RULES_NO || !match_object(rules, request))
+    if (!rules) {
+        ek_err_set(err, EK_E_INVAL, "policy contained no match constraints, a required field");
+        return EK_RULES_ERROR;
+    }
+    enum ek_rules_answer by_object = match_object(rules, request, err);
+    enum ek_rules_answer by_namespace = match_namespace(rules, request, namespace_object, err);
+    if (by_namespace == EK_RULES_NO || by_object == EK_RULES_NO)
         return EK_RULES_NO;
     if (any_rule_fits(rules->excluded, rules->exact, request, equivalents, ret_resource, ret_kind))
         return EK_RULES_NO;
@@ -250,8 +274,8 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
         any_rule_fits(rules->included, rules->exact, request, equivalents, ret_resource, ret_kind);
     if (!fits && yyjson_arr_size(rules->included) > 0)
         return EK_RULES_NO;
-    /* A namespace that cannot be judged matters only to those whose rules match. */
-    return in_namespace;
+    /* A selector that cannot be answered matters only to those whose rules match. */
+    return by_namespace == EK_RULES_ERROR ? by_namespace : by_object;
 }
 
 size_t ek_rules_len(const struct ek_rules *rules)

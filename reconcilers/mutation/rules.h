@@ -27,9 +27,10 @@ struct ek_equivalents {
 
 /*
  * Reads a MatchResources object (NULL or absent rules match everything, as a binding without
- * matchResources does). Returns an owned value, or NULL with err naming the field.
+ * matchResources does). Returns an owned value, never NULL: a selector that cannot be read is an
+ * error of each match. match_resources is copied.
  */
-struct ek_rules *ek_rules_new(yyjson_val *match_resources, struct ek_err *err);
+struct ek_rules *ek_rules_new(yyjson_val *match_resources);
 void ek_rules_free(struct ek_rules *rules);
 
 enum ek_rules_answer {
@@ -43,6 +44,12 @@ enum ek_rules_answer {
  * it is in none (for a Namespace the object's own new labels count on create and update).
  * equivalents may be NULL for none known. On EK_RULES_YES, *ret_resource and *ret_kind are what
  * the object is matched as (the request's own unless an equivalent matched).
+ *
+ * On EK_RULES_ERROR, err is EK_E_NOENT for a Namespace that is needed and not there, EK_E_INVAL for
+ * a selector that cannot be read. Both are errors of a request only if all else matches, and a
+ * namespaceSelector is not looked at for what is in no namespace. rules NULL is a policy without
+ * matchConstraints, an error of each request
+ * (apiserver/pkg/admission/plugin/policy/generic/policy_matcher.go: DefinitionMatches).
  */
 enum ek_rules_answer
 ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *request,
@@ -59,7 +66,8 @@ yyjson_val *ek_rules_at(const struct ek_rules *rules, size_t i);
  * (apiserver/pkg/admission/plugin/webhook/predicates/rules/rules.go: Matcher). */
 bool ek_rule_names_resource(yyjson_val *rule, const char *resource, const char *subresource);
 
-/* The MatchResources as it was read; an empty object for none. Borrowed. */
+/* The MatchResources as it was read, without selectors that cannot be read; an empty object for
+ * none. Borrowed. */
 yyjson_val *ek_rules_root(const struct ek_rules *rules);
 
 EK_CLEANUP_PTR(ek_rules, ek_rules_free)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of admission requests through the mutation engine with three policies. Whatever comes in
+ * Bodies of admission requests through the mutation engine with five policies, two of which have
+ * selectors that cannot be read. Whatever comes in
  * is refused, denied or answered by a patch that makes the result of the object that came.
  */
 #include <stdlib.h>
@@ -13,6 +14,18 @@
 #include "test/support/mutation_world.h"
 
 #define ARENA_LIMIT ((size_t)16 << 20)
+
+#define SECRETS                                                                                    \
+    "'matchConstraints':{'resourceRules':[{'operations':['*'],'apiGroups':['*'],"                  \
+    "'apiVersions':['*'],'resources':['secrets']}]},"
+#define UNREADABLE                                                                                 \
+    "'matchConstraints':{'namespaceSelector':{'matchExpressions':[{'key':'a','operator':'Like'}]}" \
+    ","                                                                                            \
+    "'resourceRules':[{'operations':['*'],'apiGroups':['*'],'apiVersions':['*'],"                  \
+    "'resources':['*/*']}]},"
+#define LABEL                                                                                      \
+    "'mutations':[{'patchType':'ApplyConfiguration','applyConfiguration':{'expression':"           \
+    "'Object{metadata: Object.metadata{labels: {`a`: `b`}}}'}}]"
 
 static struct test_mutation_world world;
 
@@ -47,6 +60,9 @@ static void open_world(void)
         "object.spec.tolerations.transformMap(i, v, v.key)}]'}}]",
         "");
     ((struct ek_policy *)(uintptr_t)keys->policy)->behaviour = EK_POLICY_EXTENDED;
+    test_mutation_add(&world, "binding", SECRETS LABEL,
+                      "'matchResources':{'objectSelector':{'matchLabels':{'a b':'c'}}}");
+    test_mutation_add(&world, "policy", "'failurePolicy':'Ignore'," UNREADABLE LABEL, "");
 }
 
 static void check_patch(const struct ek_admission_request *request,

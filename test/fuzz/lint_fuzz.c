@@ -115,7 +115,7 @@ static enum ek_world_answer find_namespace(void *arg, const char *name, yyjson_v
 static void judge(const struct ek_obj *obj, const struct ek_policy *policy)
 {
     static const char *const actions[] = {"Deny", "Audit"};
-    struct ek_rules *rules = ek_rules_new(NULL, NULL);
+    struct ek_rules *rules = ek_rules_new(NULL);
     const struct ek_binding binding = {.name = "b",
                                        .policy_name = policy->name,
                                        .native = true,

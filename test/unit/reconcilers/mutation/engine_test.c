@@ -17,6 +17,12 @@
 #define DATA(k, v)  "Object{data: {`" k "`: " v "}}"
 #define APPEND(v)   DATA("log", "object.data.?log.orValue(``) + " v)
 
+#define LIKE "{'matchExpressions':[{'key':'a','operator':'Like'}]}"
+#define RULE(of)                                                                                   \
+    "{'operations':['CREATE'],'apiGroups':[''],'apiVersions':['v1'],'resources':['" of "']}"
+#define CONFIGMAPS RULE("configmaps")
+#define PODS       "'resourceRules':[" RULE("pods") "]"
+
 static struct test_mutation_world w;
 static struct ek_arena *arena;
 static struct ek_mutation_outcome outcome;
@@ -140,6 +146,36 @@ static const struct {
      NULL},
     {"a policy that does not compile", "'mutations':[" APPLY("Object{") "]", "", "", NULL,
      "Syntax error"},
+    {"a binding with a label that is none", "'mutations':[" APPLY(APPEND("`a`")) "]",
+     "'matchResources':{'objectSelector':{'matchLabels':{'a b':'c'}}}", "", NULL,
+     "policy 'p' with binding 'p' denied request: failed to configure binding: objectSelector: "},
+    {"a binding with an operator that is none", "'mutations':[" APPLY(APPEND("`a`")) "]",
+     "'matchResources':{'namespaceSelector':" LIKE "}", "", NULL,
+     "policy 'p' with binding 'p' denied request: failed to configure binding: namespaceSelector: "
+     "matchExpressions[0]: operator: \"Like\" is not one of"},
+    {"such a binding, failures ignored",
+     "'failurePolicy':'Ignore','mutations':[" APPLY(APPEND("`a`")) "]",
+     "'matchResources':{'namespaceSelector':" LIKE "}", "", "-", NULL},
+    {"such a binding for other resources", "'mutations':[" APPLY(APPEND("`a`")) "]",
+     "'matchResources':{'objectSelector':" LIKE "," PODS "}", "", "-", NULL},
+    {"a policy with an operator that is none",
+     "'matchConstraints':{'objectSelector':" LIKE ",'resourceRules':[" CONFIGMAPS
+     "]},'mutations':[" APPLY(APPEND("`a`")) "]",
+     "", "", NULL,
+     "policy \"p\" denied request: failed to configure policy: objectSelector: "
+     "matchExpressions[0]: operator: \"Like\" is not one of"},
+    {"such a policy, failures ignored",
+     "'failurePolicy':'Ignore','matchConstraints':{'namespaceSelector':" LIKE
+     ",'resourceRules':[" CONFIGMAPS "]},'mutations':[" APPLY(APPEND("`a`")) "]",
+     "", "", "-", NULL},
+    {"such a policy for other resources",
+     "'matchConstraints':{'namespaceSelector':" LIKE "," PODS
+     "},'mutations':[" APPLY(APPEND("`a`")) "]",
+     "", "", "-", NULL},
+    {"a policy without constraints",
+     "'matchConstraints':null,'mutations':[" APPLY(APPEND("`a`")) "]", "", "", NULL,
+     "policy \"p\" denied request: failed to configure policy: policy contained no match "
+     "constraints, a required field"},
 };
 
 START_TEST(test_rows)
@@ -154,7 +190,8 @@ START_TEST(test_rows)
         return;
     }
     ck_assert_msg(!outcome.allowed && outcome.code == 403, "%s: allowed", rows[_i].name);
-    ck_assert_str_eq(outcome.reason, "Invalid");
+    ck_assert_str_eq(outcome.reason,
+                     strstr(rows[_i].message, "failed to configure") ? "Forbidden" : "Invalid");
     ck_assert_msg(strstr(outcome.message, rows[_i].message), "%s: says %s", rows[_i].name,
                   outcome.message);
 }
@@ -184,6 +221,16 @@ static const struct {
      "no params found"},
     {"a namespace for a kind without", "'name':'one','namespace':'shop'", "ConfigMap", NULL, NULL,
      "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"},
+    {"a selector that cannot be read", "'selector':" LIKE, NULL, NULL, NULL,
+     "policy 'p' with binding 'p' denied request: failed to configure binding: paramRef.selector: "
+     "matchExpressions[0]: operator: \"Like\" is not one of"},
+    {"a selector that cannot be read, none needed",
+     "'selector':" LIKE ",'parameterNotFoundAction':'Allow'", NULL, NULL, NULL,
+     "failed to configure binding: paramRef.selector: "},
+    {"a name and a selector", "'name':'one','selector':{}", NULL, NULL, NULL,
+     "paramRef.name and paramRef.selector are mutually exclusive"},
+    {"neither", "'parameterNotFoundAction':'Allow'", NULL, NULL, NULL,
+     "one of name or selector must be provided"},
     {"an unknown kind", "'name':'one'", NULL, "ConfigMap", NULL,
      "paramKind kind `v1, Kind=ConfigMap` not known"},
 };

@@ -19,6 +19,7 @@
     "\",\"name\":\"web\",\"operation\":\"" op "\"" more "}"
 #define CREATE_WEB(more) REQUEST("apps", "v1", "deployments", "", "prod", "CREATE", more)
 #define LABELLED(labels) ",\"object\":{\"metadata\":{\"labels\":" labels "}}"
+#define LIKE             "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Like\"}]}"
 #define PROD             "{\"metadata\":{\"name\":\"prod\",\"labels\":{\"env\":\"prod\"}}}"
 
 static const struct {
@@ -116,6 +117,25 @@ static const struct {
      PROD, EK_RULES_YES},
     {"no object, no labels", "{\"objectSelector\":{\"matchLabels\":{\"app\":\"web\"}}}",
      CREATE_WEB(""), PROD, EK_RULES_NO},
+    {"an operator that is none", "{\"namespaceSelector\":" LIKE "}", CREATE_WEB(""), PROD,
+     EK_RULES_ERROR},
+    {"a label that is none", "{\"objectSelector\":{\"matchLabels\":{\"a b\":\"c\"}}}",
+     CREATE_WEB(""), PROD, EK_RULES_ERROR},
+    {"a selector of another type", "{\"objectSelector\":[]}", CREATE_WEB(""), PROD, EK_RULES_ERROR},
+    {"an operator that is none, for an object in no namespace", "{\"namespaceSelector\":" LIKE "}",
+     REQUEST("", "v1", "nodes", "", "", "UPDATE", ""), NULL, EK_RULES_YES},
+    {"an operator that is none, for a request of no interest",
+     "{\"resourceRules\":[" DEPLOYMENTS "],\"objectSelector\":" LIKE "}",
+     REQUEST("", "v1", "pods", "", "prod", "CREATE", ""), PROD, EK_RULES_NO},
+    {"an operator that is none, for what is excluded",
+     "{\"excludeResourceRules\":[" DEPLOYMENTS "],\"objectSelector\":" LIKE "}", CREATE_WEB(""),
+     PROD, EK_RULES_NO},
+    {"an operator that is none, in another namespace",
+     "{\"namespaceSelector\":{\"matchLabels\":{\"env\":\"dev\"}},\"objectSelector\":" LIKE "}",
+     CREATE_WEB(""), PROD, EK_RULES_NO},
+    {"an operator that is none, for other objects",
+     "{\"namespaceSelector\":" LIKE ",\"objectSelector\":{\"matchLabels\":{\"app\":\"web\"}}}",
+     CREATE_WEB(LABELLED("{\"app\":\"api\"}")), PROD, EK_RULES_NO},
 };
 
 static yyjson_doc *parse(const char *json)
@@ -127,7 +147,7 @@ START_TEST(requests_are_matched)
 {
     yyjson_doc *rules_doc = parse(rows[_i].rules), *request_doc = parse(rows[_i].request);
     yyjson_doc *namespace_doc = parse(rows[_i].namespace);
-    EK_AUTOPTR(ek_rules, ek_rules_free) *rules = ek_rules_new(yyjson_doc_get_root(rules_doc), NULL);
+    EK_AUTOPTR(ek_rules, ek_rules_free) *rules = ek_rules_new(yyjson_doc_get_root(rules_doc));
     struct ek_admission_request request;
     struct ek_gvr resource;
     struct ek_gvk kind;
@@ -177,7 +197,7 @@ START_TEST(equivalent_resources_match_unless_exact)
                      0);
     for (size_t i = 0; i < 2; i++) {
         yyjson_doc *doc = parse(texts[i]);
-        EK_AUTOPTR(ek_rules, ek_rules_free) *rules = ek_rules_new(yyjson_doc_get_root(doc), NULL);
+        EK_AUTOPTR(ek_rules, ek_rules_free) *rules = ek_rules_new(yyjson_doc_get_root(doc));
         struct ek_gvr resource;
         struct ek_gvk kind;
         yyjson_doc_free(doc);
@@ -193,15 +213,38 @@ START_TEST(equivalent_resources_match_unless_exact)
 }
 END_TEST
 
-START_TEST(a_bad_selector_is_named)
+/* What a match fails with: rules (NULL: no matchConstraints) and a request. */
+static void expect_error(const struct ek_rules *rules, const char *want)
 {
-    yyjson_doc *doc = parse("{\"objectSelector\":{\"matchExpressions\":[{\"key\":\"a\","
-                            "\"operator\":\"Like\"}]}}");
+    yyjson_doc *request_doc = parse(CREATE_WEB("")), *namespace_doc = parse(PROD);
+    struct ek_admission_request request;
+    struct ek_gvr resource;
+    struct ek_gvk kind;
     struct ek_err err = {0};
 
-    ck_assert_ptr_null(ek_rules_new(yyjson_doc_get_root(doc), &err));
-    ck_assert_msg(strstr(err.message, "objectSelector") != NULL, "%s", err.message);
+    ck_assert_int_eq(ek_admission_request_read(yyjson_doc_get_root(request_doc), &request, NULL),
+                     0);
+    ck_assert_int_eq(ek_rules_match(rules, &request, yyjson_doc_get_root(namespace_doc), NULL,
+                                    &resource, &kind, &err),
+                     EK_RULES_ERROR);
+    ck_assert_int_eq(err.code, EK_E_INVAL);
+    ck_assert_msg(strstr(err.message, want) == err.message, "%s", err.message);
+    yyjson_doc_free(request_doc);
+    yyjson_doc_free(namespace_doc);
+}
+
+START_TEST(a_bad_selector_is_named)
+{
+    yyjson_doc *doc = parse("{\"namespaceSelector\":{\"matchLabels\":{\"env\":\"prod\"}},"
+                            "\"objectSelector\":" LIKE "}");
+    EK_AUTOPTR(ek_rules, ek_rules_free) *rules = ek_rules_new(yyjson_doc_get_root(doc));
+
     yyjson_doc_free(doc);
+    expect_error(rules, "objectSelector: matchExpressions[0]: operator: ");
+    expect_error(NULL, "policy contained no match constraints, a required field");
+    /* No configuration of webhooks may have it. */
+    ck_assert_ptr_null(yyjson_obj_get(ek_rules_root(rules), "objectSelector"));
+    ck_assert_ptr_nonnull(yyjson_obj_get(ek_rules_root(rules), "namespaceSelector"));
 }
 END_TEST
 
