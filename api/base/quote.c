@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/base/quote.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "api/base/err.h"
+#include "api/base/mem.h"
 
 /*
  * Where code points begin and cease, in turn, to be printable: letters, marks, numbers,
@@ -256,6 +261,77 @@ int ek_quote(struct ek_buf *out, struct ek_str s)
     ek_quote_inner(out, s);
     ek_buf_append(out, "\"", 1);
     return out->failed;
+}
+
+static bool begins(struct ek_str s, const char *with)
+{
+    size_t len = strlen(with);
+    return s.len >= len && !memcmp(s.p, with, len);
+}
+
+/* Whether out, but for blanks, is at the beginning of a line. */
+static bool at_line_start(const struct ek_buf *out)
+{
+    size_t i = out->len;
+
+    while (i > 0 && (out->data[i - 1] == ' ' || out->data[i - 1] == '\t'))
+        i--;
+    return i == 0 || out->data[i - 1] == '\n';
+}
+
+static bool begins_command(const struct ek_buf *out, struct ek_str s)
+{
+    return begins(s, "##[") || begins(s, "##vso[") || (begins(s, "::") && at_line_start(out));
+}
+
+int ek_quote_line(struct ek_buf *out, struct ek_str s)
+{
+    char escaped[EK_QUOTE_ESCAPE_SIZE];
+
+    while (s.len > 0 && !out->failed) {
+        size_t taken = 1, n = 0;
+
+        if (begins_command(out, s))
+            n = escape((unsigned char)*s.p, 2, escaped);
+        else if (*s.p != '"' && *s.p != '\\')
+            n = ek_quote_escape(s, escaped, &taken);
+        ek_buf_append(out, n ? escaped : s.p, n ? n : taken);
+        s.p += taken;
+        s.len -= taken;
+    }
+    return out->failed;
+}
+
+int ek_quote_lines(struct ek_buf *out, struct ek_str s, const char *prefix)
+{
+    const char *feed;
+
+    while (s.len > 0 && (feed = memchr(s.p, '\n', s.len))) {
+        size_t len = (size_t)(feed - s.p);
+        ek_quote_line(out, (struct ek_str){s.p, len - (len > 0 && s.p[len - 1] == '\r')});
+        ek_buf_printf(out, "\n%s", prefix);
+        s.p += len + 1;
+        s.len -= len + 1;
+    }
+    return ek_quote_line(out, s);
+}
+
+int ek_quote_printf(struct ek_buf *out, const char *fmt, ...)
+{
+    EK_AUTOFREE char *text = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (n < 0) {
+        text = NULL;
+        out->failed = out->failed ? out->failed : EK_E_NOMEM;
+        return out->failed;
+    }
+    bool feed = n > 0 && *fmt && fmt[strlen(fmt) - 1] == '\n';
+    ek_quote_line(out, (struct ek_str){text, (size_t)n - feed});
+    return ek_buf_puts(out, feed ? "\n" : "");
 }
 
 const char *ek_quote_short(struct ek_str s, char buf[EK_QUOTE_SIZE])

@@ -21,6 +21,23 @@ int ek_quote(struct ek_buf *out, struct ek_str s);
 /* As ek_quote without the quotes, for text that is put between quotes together with other text. */
 int ek_quote_inner(struct ek_buf *out, struct ek_str s);
 
+/*
+ * Appends s as text of a line of its own: ek_quote_inner, but that quotes and backslashes, which
+ * are harmless there, stand for themselves, so that what was quoted before is left as it is. What a
+ * CI system takes for a command in its log is broken up by an escape: "::" where out is at the
+ * beginning of a line, "##[" and "##vso[" anywhere (github.com/actions/runner, ActionCommand.cs;
+ * microsoft/azure-pipelines-agent, Command.cs). For terminals, logs, and comments of YAML, which
+ * end at U+0085 and U+2028, too. Returns 0 or out's error.
+ */
+int ek_quote_line(struct ek_buf *out, struct ek_str s);
+
+/* As ek_quote_line for a text that may have several lines: each line from the second on stands
+ * behind prefix; a carriage return before a line feed is left out. */
+int ek_quote_lines(struct ek_buf *out, struct ek_str s, const char *prefix);
+
+/* As ek_quote_line for a text by printf rules. A line feed at the end of fmt stays one. */
+int ek_quote_printf(struct ek_buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* Room for one escape; it is not NUL-terminated. */
 #define EK_QUOTE_ESCAPE_SIZE 10
 

@@ -66,26 +66,16 @@ size_t ek_text_width(const char *s)
     return width;
 }
 
-/* Makes text that prints as one line: ek_quote_inner, but for quotes and backslashes, which are
- * harmless here. */
-static char *printable(const char *s)
+/* Makes text that prints as a part of one line, behind before. */
+static char *printable(const char *before, const char *s)
 {
     EK_AUTO(ek_buf) text;
-    size_t n = s ? strnlen(s, CELL_MAX) : 0;
+    size_t n = s ? ek_utf8_cut(ek_str_from(s), strnlen(s, CELL_MAX)) : 0, from = strlen(before);
 
-    ek_buf_init(&text, CELL_MAX * 12);
-    n = s ? ek_utf8_cut((struct ek_str){s, strlen(s)}, n) : 0;
-    for (size_t i = 0; i < n;) {
-        unsigned rune = 0;
-        size_t len = ek_utf8_decode((struct ek_str){s + i, n - i}, &rune);
-        struct ek_str one = {s + i, len ? len : 1};
-        if (rune == '"' || rune == '\\')
-            ek_buf_append(&text, one.p, one.len);
-        else
-            ek_quote_inner(&text, one);
-        i += one.len;
-    }
-    return ek_buf_steal(&text);
+    ek_buf_init(&text, from + CELL_MAX * EK_QUOTE_ESCAPE_SIZE);
+    ek_buf_puts(&text, before);
+    ek_quote_line(&text, (struct ek_str){s, n});
+    return ek_xstrndup(ek_buf_str(&text) + from, text.len - from);
 }
 
 static struct cell *add_row(struct ek_text_table *table)
@@ -126,10 +116,13 @@ void ek_text_table_free(struct ek_text_table *table)
 void ek_text_table_row(struct ek_text_table *table, const char *const *cells)
 {
     struct cell *row = add_row(table);
+    const char *before = "";
 
     for (size_t i = 0; i < table->n_columns; i++) {
-        char *text = printable(cells[i]);
+        char *text = printable(before, cells[i]);
         row[i] = (struct cell){text, ek_text_width(text), EK_CELL_PLAIN};
+        if (text[strspn(text, " ")])
+            before = "-"; /* no cell behind it begins the line */
     }
 }
 

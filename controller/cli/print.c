@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/cli/print.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api/base/err.h"
+#include "api/base/mem.h"
+#include "api/base/quote.h"
 #include "api/obj.h"
 #include "api/yaml.h"
 #include "controller/cli/commands.h"
@@ -42,6 +45,22 @@ bool ek_print_wants_color(const char *when)
     if (strcmp(when, "auto") != 0)
         return !strcmp(when, "always");
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+}
+
+void ek_print_stderr(const char *head, const char *fmt, ...)
+{
+    EK_AUTOFREE char *text = NULL;
+    EK_AUTO(ek_buf) out;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    ek_buf_init(&out, ANSWER_MAX);
+    ek_buf_puts(&out, head);
+    ek_quote_lines(&out, ek_str_from(text ? text : "out of memory"), "  ");
+    fprintf(stderr, "%s\n", ek_buf_str(&out));
 }
 
 int ek_print(const struct ek_print_options *options, yyjson_val *root, ek_print_table_fn table,

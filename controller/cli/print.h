@@ -49,6 +49,10 @@ int ek_print_render(const char *format, yyjson_val *root, bool color, ek_print_t
 /* Whether stdout gets colors: "auto", "always" or "never". */
 bool ek_print_wants_color(const char *when);
 
+/* Prints a text by printf rules, and a line feed, on stderr, behind head ("note: "). Lines from the
+ * second on are indented; what a terminal or a CI log would obey is escaped (ek_quote_lines). */
+void ek_print_stderr(const char *head, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* Prints root on stdout as options say. Returns EK_EXIT_OK, or EK_EXIT_FAILED with a line on
  * stderr: an answer that did not arrive whole must not look like one. */
 int ek_print(const struct ek_print_options *options, yyjson_val *root, ek_print_table_fn table,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/cli/commands.h"
+#include "controller/cli/print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +49,7 @@ const char *ek_user_agent(void)
 
 void ek_complain(const struct ek_err *err)
 {
-    fprintf(stderr, "evenkeel: %s\n", err->message);
+    ek_print_stderr("evenkeel: ", "%s", err->message);
 }
 
 static size_t help_width(void)

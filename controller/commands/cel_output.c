@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/cel/library.h"
 #include "api/obj.h"
 #include "controller/cli/commands.h"
@@ -116,9 +117,11 @@ void ek_cel_show_issues(const struct ek_cel_options *options, const struct ek_ce
         return;
     }
     ek_cel_issues_format(issues, inputs->text, inputs->len, &out);
-    fprintf(stderr, "%s", ek_buf_str(&out));
-    if (out.len && ek_buf_str(&out)[out.len - 1] != '\n')
-        fputc('\n', stderr);
+    EK_AUTO(ek_buf) shown;
+    ek_buf_init(&shown, SHOWN_MAX);
+    ek_quote_lines(&shown, ek_str_from(ek_buf_str(&out)), "");
+    fprintf(stderr, "%s%s", ek_buf_str(&shown),
+            out.len && out.data[out.len - 1] != '\n' ? "\n" : "");
     if (wanted)
         fprintf(stderr, "It needs at least %s, and --compat is %s.\n", wanted, options->compat);
 }
@@ -243,8 +246,8 @@ static void put_list(struct ek_buf *out, const char *name, yyjson_val *list)
         ek_buf_printf(out, "%-11s(none)\n", name);
     yyjson_arr_foreach(list, i, n, item)
     {
-        ek_buf_printf(out, "%-11s%s\n", i ? "" : name,
-                      yyjson_get_str(item) ? yyjson_get_str(item) : "");
+        ek_quote_printf(out, "%-11s%s\n", i ? "" : name,
+                        yyjson_get_str(item) ? yyjson_get_str(item) : "");
     }
 }
 
@@ -255,7 +258,7 @@ static int write_facts(void *ctx, yyjson_val *root, bool color, struct ek_buf *o
 
     (void)ctx;
     (void)color;
-    ek_buf_printf(out, "%-11s%s\n", "type:", ek_json_text(root, "type"));
+    ek_quote_printf(out, "%-11s%s\n", "type:", ek_json_text(root, "type"));
     put_list(out, "variables:", yyjson_obj_get(root, "variables"));
     put_list(out, "reads:", yyjson_obj_get(root, "reads"));
     if (yyjson_obj_get(cost, "actual"))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/compat.h"
 #include "controller/cli/print.h"
@@ -170,7 +171,7 @@ static void put_list(struct ek_buf *out, const char *name, yyjson_val *list)
 
     yyjson_arr_foreach(list, i, n, item)
     {
-        ek_buf_printf(out, "    %-11s%s\n", i ? "" : name, yyjson_get_str(item));
+        ek_quote_printf(out, "    %-11s%s\n", i ? "" : name, yyjson_get_str(item));
     }
 }
 
@@ -192,7 +193,7 @@ static void put_text(struct ek_buf *out, const char *name, const char *text)
 {
     for (bool first = true; *text; first = false) {
         size_t len = strcspn(text, "\n");
-        ek_buf_printf(out, "    %-11s%.*s\n", first ? name : "", (int)len, text);
+        ek_quote_printf(out, "    %-11s%.*s\n", first ? name : "", (int)len, text);
         text += len + (text[len] == '\n');
     }
 }
@@ -202,8 +203,8 @@ static void put_policy(struct ek_buf *out, yyjson_val *policy)
     yyjson_val *e, *problem;
     size_t i, n;
 
-    ek_buf_printf(out, "%s %s (%s)\n", ek_json_text(policy, "kind"), ek_json_text(policy, "name"),
-                  ek_json_text(policy, "source"));
+    ek_quote_printf(out, "%s %s (%s)\n", ek_json_text(policy, "kind"), ek_json_text(policy, "name"),
+                    ek_json_text(policy, "source"));
     put_needs(out, "  ", policy);
     yyjson_arr_foreach(yyjson_obj_get(policy, "problems"), i, n, problem)
     {
@@ -212,10 +213,10 @@ static void put_policy(struct ek_buf *out, yyjson_val *policy)
     yyjson_arr_foreach(yyjson_obj_get(policy, "expressions"), i, n, e)
     {
         const char *name = ek_json_text(e, "name");
-        ek_buf_printf(out, "  %s%s%s%s\n", ek_json_text(e, "field"), *name ? " (" : "", name,
-                      *name ? ")" : "");
+        ek_quote_printf(out, "  %s%s%s%s\n", ek_json_text(e, "field"), *name ? " (" : "", name,
+                        *name ? ")" : "");
         if (*ek_json_text(e, "type"))
-            ek_buf_printf(out, "    %-11s%s\n", "type:", ek_json_text(e, "type"));
+            ek_quote_printf(out, "    %-11s%s\n", "type:", ek_json_text(e, "type"));
         else
             ek_buf_printf(out, "    %-11sdoes not compile\n", "type:");
         put_list(out, "variables:", yyjson_obj_get(e, "variables"));

@@ -73,7 +73,7 @@ static int ask(const struct options *options, const char *topic, const char *arg
     int code = EK_EXIT_FAILED;
     if (only && !has(root, "informers", "resource", only) && !has(root, "peers", "address", only) &&
         !has(root, "peers", "name", only))
-        fprintf(stderr, "evenkeel: nothing under that name among the %s\n", topic);
+        ek_print_stderr("evenkeel: ", "nothing under that name among the %s", topic);
     else
         code = ek_print(&options->print, root, write_tables,
                         &(struct shown){only, !strcmp(topic, "all")});

@@ -72,26 +72,13 @@ static const char *age(const struct findings *f, yyjson_val *v, const char *name
 /* One line; texts from outside are escaped, so that it stays one. */
 static void __attribute__((format(printf, 2, 3))) find(struct findings *f, const char *fmt, ...)
 {
-    struct ek_buf line;
     va_list args;
     char text[2048];
 
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    ek_buf_init(&line, sizeof text * 10);
-    for (size_t i = 0, n = strlen(text); i < n;) {
-        unsigned rune;
-        size_t len = ek_utf8_decode((struct ek_str){text + i, n - i}, &rune);
-        struct ek_str one = {text + i, len ? len : 1};
-        if (*one.p == '"' || *one.p == '\\')
-            ek_buf_append(&line, one.p, one.len);
-        else
-            ek_quote_inner(&line, one);
-        i += one.len;
-    }
-    ek_buf_printf(f->out, "- %s\n", ek_buf_str(&line));
-    ek_buf_done(&line);
+    ek_quote_printf(f->out, "- %s\n", text);
     f->n++;
 }
 

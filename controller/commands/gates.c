@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/cli/print.h"
 #include "controller/commands/gates-internal.h"
 
 static void tell_notes(const struct ek_gates_inputs *in)
@@ -12,7 +13,7 @@ static void tell_notes(const struct ek_gates_inputs *in)
     size_t i, n;
 
     yyjson_mut_arr_foreach(in->ci.notes, i, n, note)
-        fprintf(stderr, "note: %s\n", yyjson_mut_get_str(note));
+        ek_print_stderr("note: ", "%s", yyjson_mut_get_str(note));
 }
 
 static int check_flags(const struct ek_gates_options *o, struct ek_err *err)

@@ -2,6 +2,7 @@
 /* What becomes of a write, for people: by which gates, and a diff. */
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/yaml.h"
 #include "controller/commands/gates-internal.h"
 
@@ -12,15 +13,17 @@ static void put_title(yyjson_val *report, bool color, struct ek_buf *out)
     bool allowed = yyjson_is_true(yyjson_obj_get(report, "allowed"));
     const char *subresource = ek_json_text(report, "subresource");
 
-    ek_buf_printf(out, "# %s %s %s%s%s: %s%s%s", ek_json_text(report, "operation"),
-                  ek_json_text(report, "kind"), ek_json_text(report, "object"),
-                  *subresource ? "/" : "", subresource,
-                  color ? allowed ? "\033[32m" : "\033[31m" : "", allowed ? "allowed" : "denied",
-                  color ? "\033[0m" : "");
-    if (!allowed)
-        ek_buf_printf(out, ": %s (%d %s)", ek_json_text(report, "message"),
-                      (int)yyjson_get_int(yyjson_obj_get(report, "code")),
-                      ek_json_text(report, "reason"));
+    ek_quote_printf(out, "# %s %s %s%s%s: ", ek_json_text(report, "operation"),
+                    ek_json_text(report, "kind"), ek_json_text(report, "object"),
+                    *subresource ? "/" : "", subresource);
+    ek_buf_printf(out, "%s%s%s", color ? allowed ? "\033[32m" : "\033[31m" : "",
+                  allowed ? "allowed" : "denied", color ? "\033[0m" : "");
+    if (!allowed) {
+        ek_buf_puts(out, ": ");
+        ek_quote_lines(out, ek_str_from(ek_json_text(report, "message")), "#   ");
+        ek_quote_printf(out, " (%d %s)", (int)yyjson_get_int(yyjson_obj_get(report, "code")),
+                        ek_json_text(report, "reason"));
+    }
     ek_buf_puts(out, "\n");
 }
 
@@ -30,10 +33,10 @@ static void put_fields(yyjson_val *report, struct ek_buf *out)
     size_t i, n;
 
     yyjson_arr_foreach(yyjson_obj_get(report, "fields"), i, n, v)
-        ek_buf_printf(out, "#   %s: %s by gate %s\n", ek_json_text(v, "path"),
-                      ek_json_text(v, "result"), ek_json_text(v, "gate"));
+        ek_quote_printf(out, "#   %s: %s by gate %s\n", ek_json_text(v, "path"),
+                        ek_json_text(v, "result"), ek_json_text(v, "gate"));
     yyjson_arr_foreach(yyjson_obj_get(report, "warnings"), i, n, v)
-        ek_buf_printf(out, "#   Warning: %s\n", yyjson_get_str(v));
+        ek_quote_printf(out, "#   Warning: %s\n", yyjson_get_str(v));
 }
 
 static void put_generation(yyjson_val *report, struct ek_buf *out)

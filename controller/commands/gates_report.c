@@ -2,6 +2,7 @@
 /* Effective states of gates, and what is wrong with them: as data, and for people. */
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/cond.h"
 #include "controller/cli/output.h"
 #include "controller/commands/gates-internal.h"
@@ -221,15 +222,15 @@ static void put_title(yyjson_val *d, struct ek_buf *out)
 {
     yyjson_val *crd = yyjson_obj_get(d, "crd"), *enforced = yyjson_obj_get(d, "enforced");
 
-    ek_buf_printf(out, "%s (%s)", ek_json_text(d, "name"), ek_json_text(d, "source"));
+    ek_quote_printf(out, "%s (%s)", ek_json_text(d, "name"), ek_json_text(d, "source"));
     if (crd)
-        ek_buf_printf(out, ", stored as %s %s", ek_json_text(crd, "kind"),
-                      ek_json_text(crd, "storageVersion"));
+        ek_quote_printf(out, ", stored as %s %s", ek_json_text(crd, "kind"),
+                        ek_json_text(crd, "storageVersion"));
     if (!strcmp(ek_json_text(d, "onDisabled"), "Reject"))
         ek_buf_puts(out, ", rejects what is off");
     if (enforced)
-        ek_buf_printf(out, ", enforced: %s (%s)", ek_json_text(enforced, "status"),
-                      ek_json_text(enforced, "reason"));
+        ek_quote_printf(out, ", enforced: %s (%s)", ek_json_text(enforced, "status"),
+                        ek_json_text(enforced, "reason"));
     ek_buf_puts(out, "\n");
 }
 
@@ -248,18 +249,18 @@ static void put_lists(yyjson_val *d, bool color, struct ek_buf *out)
     yyjson_arr_foreach(yyjson_obj_get(d, "problems"), i, n, v)
     {
         put_severity("error", color, out);
-        ek_buf_printf(out, "%s\n", yyjson_get_str(v));
+        ek_quote_printf(out, "%s\n", yyjson_get_str(v));
     }
     yyjson_arr_foreach(yyjson_obj_get(d, "findings"), i, n, v)
     {
         put_severity(ek_json_text(v, "severity"), color, out);
-        ek_buf_printf(out, "gate %s: %s [%s]\n", ek_json_text(v, "gate"),
-                      ek_json_text(v, "message"), ek_json_text(v, "type"));
+        ek_quote_printf(out, "gate %s: %s [%s]\n", ek_json_text(v, "gate"),
+                        ek_json_text(v, "message"), ek_json_text(v, "type"));
     }
     yyjson_arr_foreach(yyjson_obj_get(d, "notes"), i, n, v)
     {
         put_severity("note", color, out);
-        ek_buf_printf(out, "%s\n", yyjson_get_str(v));
+        ek_quote_printf(out, "%s\n", yyjson_get_str(v));
     }
 }
 

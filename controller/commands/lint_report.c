@@ -2,6 +2,8 @@
 /* Findings, as data and for people. */
 #include <string.h>
 
+#include "api/base/quote.h"
+#include "controller/cli/output.h"
 #include "controller/commands/lint-internal.h"
 
 #define LINE_MAX_SHOWN 400 /* octets of an expression's line; a longer one is cut */
@@ -68,8 +70,20 @@ static void put_place(yyjson_val *finding, struct ek_buf *out)
     size_t len = strcspn(p, "\r\n");
     if (len > LINE_MAX_SHOWN)
         return;
-    ek_buf_printf(out, "   | %.*s\n   | ", (int)len, p);
-    for (uint64_t i = 1; i < column; i++)
+    struct ek_str shown = {p, len}, before = {p, 0};
+    for (uint64_t i = 1; i < column && before.len < len; i++) {
+        unsigned rune;
+        size_t taken = ek_utf8_decode((struct ek_str){p + before.len, len - before.len}, &rune);
+        before.len += taken ? taken : 1;
+    }
+    EK_AUTO(ek_buf) text;
+    ek_buf_init(&text, ((size_t)LINE_MAX_SHOWN + 4) * EK_QUOTE_ESCAPE_SIZE);
+    ek_buf_puts(out, "   | ");
+    ek_quote_line(out, shown);
+    ek_buf_puts(out, "\n   | ");
+    ek_buf_puts(&text, "| "); /* where the line begins, too */
+    ek_quote_line(&text, before);
+    for (size_t i = ek_text_width(ek_buf_str(&text)); i > 2; i--)
         ek_buf_puts(out, ".");
     ek_buf_puts(out, "^\n");
 }
@@ -79,7 +93,8 @@ static void put_lines(const char *message, struct ek_buf *out)
 {
     while (*message) {
         size_t len = strcspn(message, "\n");
-        ek_buf_printf(out, "   %.*s\n", (int)len, message);
+        ek_buf_puts(out, "   ");
+        ek_quote_printf(out, "%.*s\n", (int)len, message);
         message += len + (message[len] == '\n');
     }
 }
@@ -91,7 +106,7 @@ static void put_source(yyjson_val *f, struct ek_buf *out)
 
     if (!*ek_json_text(f, "source"))
         return;
-    ek_buf_printf(out, " (%s", ek_json_text(f, "source"));
+    ek_quote_printf(out, " (%s", ek_json_text(f, "source"));
     if (line)
         ek_buf_printf(out, ":%u", (unsigned)line);
     ek_buf_puts(out, ")");
@@ -106,12 +121,15 @@ static void put_finding(yyjson_val *f, bool color, struct ek_buf *out)
 
     ek_buf_printf(out, "%s%s%s: ", color ? paint : "", severity, color ? "\033[0m" : "");
     if (*ek_json_text(f, "binding"))
-        ek_buf_printf(out, "binding %s", ek_json_text(f, "binding"));
+        ek_quote_printf(out, "binding %s", ek_json_text(f, "binding"));
     else
-        ek_buf_puts(out, *policy ? policy : *definition ? definition : ek_json_text(f, "object"));
+        ek_quote_printf(out, "%s",
+                        *policy       ? policy
+                        : *definition ? definition
+                                      : ek_json_text(f, "object"));
     put_source(f, out);
     if (*ek_json_text(f, "field"))
-        ek_buf_printf(out, " %s", ek_json_text(f, "field"));
+        ek_quote_printf(out, " %s", ek_json_text(f, "field"));
     if (line)
         ek_buf_printf(out, ":%u:%u", (unsigned)line,
                       (unsigned)yyjson_get_uint(yyjson_obj_get(f, "column")));

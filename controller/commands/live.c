@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/base/time.h"
+#include "controller/cli/print.h"
 #include "controller/commands/record.h"
 #include "informers/client/kubeconfig.h"
 #include "informers/clock.h"
@@ -142,7 +143,7 @@ static void warn_config(struct many *many, const struct ek_client_config *config
             is_new = strcmp(many->warned.items[k], config->warnings.items[i]) != 0;
         if (!is_new)
             continue;
-        fprintf(stderr, "evenkeel: warning: %s\n", config->warnings.items[i]);
+        ek_print_stderr("evenkeel: ", "warning: %s", config->warnings.items[i]);
         ek_strings_add(&many->warned, config->warnings.items[i]);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "controller/cli/commands.h"
 #include "controller/cli/compat.h"
+#include "controller/cli/print.h"
 #include "controller/manifests/manifests-internal.h"
 
 /* The one object of a file. */
@@ -59,7 +60,7 @@ static void tell_notes(const struct ek_ci *ci)
     size_t i, n;
 
     yyjson_mut_arr_foreach(ci->notes, i, n, note)
-        fprintf(stderr, "note: %s\n", yyjson_mut_get_str(note));
+        ek_print_stderr("note: ", "%s", yyjson_mut_get_str(note));
 }
 
 /* Notes which fields API servers do not know, of what was read and of what the policies made. */

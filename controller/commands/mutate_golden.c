@@ -8,6 +8,7 @@
 
 #include "api/base/words.h"
 #include "api/yaml.h"
+#include "controller/cli/print.h"
 #include "controller/manifests/manifests-internal.h"
 #include "informers/client/file.h"
 
@@ -147,7 +148,7 @@ static int compare_golden(const char *path, const struct ek_buf *got, struct ek_
     ek_buf_init(&shown, TEXT_MAX);
     ek_buf_init(&diff, TEXT_MAX);
     if (stat(path, &st) != 0) {
-        fprintf(stderr, "evenkeel: %s is missing: write it with --update-golden\n", path);
+        ek_print_stderr("evenkeel: ", "%s is missing: write it with --update-golden", path);
         return 1;
     }
     int rc = ek_file_read(path, TEXT_MAX, &golden, &len, err);
@@ -156,7 +157,8 @@ static int compare_golden(const char *path, const struct ek_buf *got, struct ek_
     if (is_same(golden, len, ek_buf_str(got), &shown))
         return 0;
     ek_text_diff(ek_buf_str(&shown), ek_buf_str(got), false, &diff);
-    fprintf(stderr, "evenkeel: %s differs:\n%s", path, ek_buf_str(&diff));
+    ek_print_stderr("evenkeel: ", "%s differs:", path);
+    fputs(ek_buf_str(&diff), stderr);
     return 1;
 }
 
@@ -195,8 +197,8 @@ int ek_golden_end(struct ek_golden *golden, struct ek_err *err)
         if (*entry->d_name == '.' || !ek_ends_with(entry->d_name, ".yaml") ||
             ek_map_get(&golden->names, entry->d_name))
             continue;
-        fprintf(stderr, "evenkeel: %s/%s is stale: no object has this result; delete the file\n",
-                golden->folder, entry->d_name);
+        ek_print_stderr("evenkeel: ", "%s/%s is stale: no object has this result; delete the file",
+                        golden->folder, entry->d_name);
         golden->differ++;
     }
     closedir(dir);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/yaml.h"
 #include "controller/cli/print.h"
 #include "controller/manifests/manifests-internal.h"
@@ -46,18 +47,6 @@ int ek_mutate_output_open(struct ek_mutate_output *out, const struct ek_mutate_o
     return is(out, "json") && fputs("{\n  \"objects\": [", stdout) < 0 ? unwritten(err) : 0;
 }
 
-/* Appends each line of text behind prefix, but the first, which stands behind something else. */
-static void put_lines(const char *text, const char *prefix, struct ek_buf *out)
-{
-    for (const char *line = text; line;) {
-        const char *end = strchr(line, '\n');
-        ek_buf_append(out, line, end ? (size_t)(end - line) : strlen(line));
-        if (end)
-            ek_buf_printf(out, "\n%s", prefix);
-        line = end ? end + 1 : NULL;
-    }
-}
-
 /* JSON as yyjson writes the whole, this many blanks to the right. Texts in JSON have no line feed.
  */
 static int put_json(char *json, unsigned blanks, struct ek_buf *out)
@@ -67,7 +56,12 @@ static int put_json(char *json, unsigned blanks, struct ek_buf *out)
     if (!json)
         return EK_E_NOMEM;
     snprintf(prefix, sizeof prefix, "%*s", (int)blanks, "");
-    put_lines(json, prefix, out);
+    for (const char *line = json; *line;) {
+        size_t len = strcspn(line, "\n");
+        ek_buf_append(out, line, len);
+        ek_buf_printf(out, "%s%s", line[len] ? "\n" : "", line[len] ? prefix : "");
+        line += len + (line[len] == '\n');
+    }
     ek_free(json);
     return 0;
 }
@@ -75,7 +69,7 @@ static int put_json(char *json, unsigned blanks, struct ek_buf *out)
 static void put_denial(yyjson_val *result, struct ek_buf *out)
 {
     ek_mutate_title(result, out);
-    ek_buf_printf(out, " (%s): denied: ", ek_json_text(result, "source"));
+    ek_quote_printf(out, " (%s): denied: ", ek_json_text(result, "source"));
 }
 
 static void put_yaml(struct ek_mutate_output *out, yyjson_val *result, bool denied,
@@ -92,7 +86,7 @@ static void put_yaml(struct ek_mutate_output *out, yyjson_val *result, bool deni
     }
     ek_buf_puts(text, "# ");
     put_denial(result, text);
-    put_lines(ek_json_text(result, "message"), "#   ", text);
+    ek_quote_lines(text, ek_str_from(ek_json_text(result, "message")), "#   ");
     ek_buf_puts(text, "\n");
 }
 
@@ -103,7 +97,7 @@ static void report_denial(yyjson_val *result)
 
     ek_buf_init(&text, RESULT_MAX);
     put_denial(result, &text);
-    fprintf(stderr, "evenkeel: %s%s\n", ek_buf_str(&text), ek_json_text(result, "message"));
+    ek_print_stderr("evenkeel: ", "%s%s", ek_buf_str(&text), ek_json_text(result, "message"));
 }
 
 static void report_warnings(yyjson_val *result)
@@ -114,9 +108,9 @@ static void report_warnings(yyjson_val *result)
 
     ek_buf_init(&text, RESULT_MAX);
     ek_mutate_title(result, &text);
-    yyjson_arr_foreach(yyjson_obj_get(result, "warnings"), i, n, warning)
-        fprintf(stderr, "evenkeel: %s (%s): warning: %s\n", ek_buf_str(&text),
-                ek_json_text(result, "source"), yyjson_get_str(warning));
+    ek_quote_printf(&text, " (%s)", ek_json_text(result, "source"));
+    yyjson_arr_foreach(yyjson_obj_get(result, "warnings"), i, n, warning) ek_print_stderr(
+        "evenkeel: ", "%s: warning: %s", ek_buf_str(&text), yyjson_get_str(warning));
 }
 
 int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struct ek_err *err)

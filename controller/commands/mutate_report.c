@@ -11,17 +11,20 @@
 #define TEXT_MAX  ((size_t)64 << 20)
 #define VALUE_MAX 60 /* characters of a value in a line */
 
+/* Before the lines of a message, but the first. */
+#define MORE_LINES "#     "
+
 void ek_mutate_title(yyjson_val *object, struct ek_buf *out)
 {
     const char *namespace = ek_json_text(object, "namespace");
 
     const char *subresource = ek_json_text(object, "subresource");
 
-    ek_buf_printf(out, "%s %s %s%s%s", ek_json_text(object, "apiVersion"),
-                  ek_json_text(object, "kind"), namespace, *namespace ? "/" : "",
-                  ek_json_text(object, "name"));
+    ek_quote_printf(out, "%s %s %s%s%s", ek_json_text(object, "apiVersion"),
+                    ek_json_text(object, "kind"), namespace, *namespace ? "/" : "",
+                    ek_json_text(object, "name"));
     if (*subresource)
-        ek_buf_printf(out, " /%s", subresource);
+        ek_quote_printf(out, " /%s", subresource);
 }
 
 /* A value in a line: JSON, cut. */
@@ -35,7 +38,7 @@ static void put_value(yyjson_val *value, struct ek_buf *out)
         return;
     }
     size_t cut = len > VALUE_MAX ? ek_utf8_cut((struct ek_str){json, len}, VALUE_MAX) : len;
-    ek_buf_append(out, json, cut);
+    ek_quote_line(out, (struct ek_str){json, cut});
     ek_buf_puts(out, cut < len ? "..." : "");
     ek_free(json);
 }
@@ -60,15 +63,17 @@ static void put_step(yyjson_val *step, const char *headline, struct ek_buf *out)
 
     if (!strcmp(ek_json_text(step, "result"), "denied") && ek_ends_with(headline, message))
         message = "";
-    ek_buf_printf(out, "#   %s", ek_json_text(step, "policy"));
+    ek_quote_printf(out, "#   %s", ek_json_text(step, "policy"));
     if (*param)
-        ek_buf_printf(out, " with %s", param);
+        ek_quote_printf(out, " with %s", param);
     if (pass > 1)
         ek_buf_printf(out, ", pass %u", (unsigned)pass);
-    ek_buf_printf(out, ": %s%s%s\n", ek_json_text(step, "result"), *message ? ": " : "", message);
+    ek_buf_printf(out, ": %s%s", ek_json_text(step, "result"), *message ? ": " : "");
+    ek_quote_lines(out, ek_str_from(message), MORE_LINES);
+    ek_buf_puts(out, "\n");
     yyjson_arr_foreach(yyjson_obj_get(step, "changes"), i, n, change)
     {
-        ek_buf_printf(out, "#     %s: ", ek_json_text(change, "path"));
+        ek_quote_printf(out, "#     %s: ", ek_json_text(change, "path"));
         put_value(yyjson_obj_get(change, "before"), out);
         ek_buf_puts(out, " -> ");
         put_value(yyjson_obj_get(change, "after"), out);
@@ -85,10 +90,10 @@ static void put_fights(yyjson_val *object, struct ek_buf *out)
 
     yyjson_arr_foreach(yyjson_obj_get(object, "fights"), i, n, fight)
     {
-        ek_buf_printf(out, "#   fight over %s:", ek_json_text(fight, "path"));
+        ek_quote_printf(out, "#   fight over %s:", ek_json_text(fight, "path"));
         yyjson_arr_foreach(yyjson_obj_get(fight, "parties"), j, m, party)
         {
-            ek_buf_printf(out, "%s %s sets ", j ? "," : "", ek_json_text(party, "policy"));
+            ek_quote_printf(out, "%s %s sets ", j ? "," : "", ek_json_text(party, "policy"));
             put_value(yyjson_obj_get(party, "value"), out);
         }
         ek_buf_puts(out, "\n");
@@ -109,8 +114,11 @@ static void put_validations(yyjson_val *object, struct ek_buf *out)
     }
     ek_json_each_member(yyjson_obj_get(object, "auditAnnotations"), i, n, key, value)
     {
-        ek_buf_printf(out, "#   audit annotation %s: %s\n", yyjson_get_str(key),
-                      yyjson_get_str(value));
+        ek_buf_puts(out, "#   audit annotation ");
+        ek_quote_line(out, ek_str_from(yyjson_get_str(key)));
+        ek_buf_puts(out, ": ");
+        ek_quote_lines(out, ek_str_from(yyjson_get_str(value)), MORE_LINES);
+        ek_buf_puts(out, "\n");
     }
 }
 
@@ -125,9 +133,11 @@ int ek_mutate_diff(yyjson_val *object, bool color, struct ek_buf *out)
     ek_buf_init(&after, TEXT_MAX);
     ek_buf_puts(out, "# ");
     ek_mutate_title(object, out);
-    ek_buf_printf(out, " (%s): %s", ek_json_text(object, "source"), ek_json_text(object, "result"));
-    ek_buf_printf(out, "%s%s\n", *ek_json_text(object, "message") ? ": " : "",
-                  ek_json_text(object, "message"));
+    ek_quote_printf(out, " (%s): %s", ek_json_text(object, "source"),
+                    ek_json_text(object, "result"));
+    ek_buf_puts(out, *ek_json_text(object, "message") ? ": " : "");
+    ek_quote_lines(out, ek_str_from(ek_json_text(object, "message")), MORE_LINES);
+    ek_buf_puts(out, "\n");
     yyjson_arr_foreach(yyjson_obj_get(object, "policies"), i, n, step)
         put_step(step, ek_json_text(object, "message"), out);
     put_validations(object, out);
@@ -136,7 +146,8 @@ int ek_mutate_diff(yyjson_val *object, bool color, struct ek_buf *out)
         return out->failed;
     ek_yaml_write(&before, yyjson_obj_get(object, "before"), NULL);
     ek_yaml_write(&after, yyjson_obj_get(object, "object"), NULL);
-    ek_buf_printf(out, "--- %s\n+++ mutated\n", ek_json_text(object, "source"));
+    ek_quote_printf(out, "--- %s\n", ek_json_text(object, "source"));
+    ek_buf_puts(out, "+++ mutated\n");
     return ek_text_diff(ek_buf_str(&before), ek_buf_str(&after), color, out);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/obj.h"
 #include "controller/cli/output.h"
 #include "controller/commands/plan-internal.h"
@@ -146,10 +147,10 @@ static void write_verdict(yyjson_val *root, struct ek_buf *out)
     yyjson_val *data = yyjson_obj_get(root, "data");
     const char *from = ek_json_text(root, "from");
 
-    ek_buf_printf(out, "%s: %s%s%s (data of Kubernetes %s, recorded %s)\n",
-                  ek_json_text(root, "verdict"), from, *from ? " to " : "to ",
-                  ek_json_text(root, "to"), ek_json_text(data, "version"),
-                  ek_json_text(data, "recorded"));
+    ek_quote_printf(out, "%s: %s%s%s (data of Kubernetes %s, recorded %s)\n",
+                    ek_json_text(root, "verdict"), from, *from ? " to " : "to ",
+                    ek_json_text(root, "to"), ek_json_text(data, "version"),
+                    ek_json_text(data, "recorded"));
 }
 
 static void put_count(struct ek_buf *out, uint64_t n, const char *one, const char *many)
@@ -187,7 +188,7 @@ void ek_plan_put_limits(struct ek_buf *out, yyjson_val *root)
 
     yyjson_arr_foreach(yyjson_obj_get(root, "notChecked"), i, n, limit)
     {
-        ek_buf_printf(out, "%s%s", i ? "; " : "Not checked: ", yyjson_get_str(limit));
+        ek_quote_printf(out, "%s%s", i ? "; " : "Not checked: ", yyjson_get_str(limit));
     }
     ek_buf_puts(out, ".");
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/base/line.h"
+#include "api/base/quote.h"
 #include "api/base/time.h"
 #include "api/obj.h"
 #include "controller/cli/output.h"
@@ -409,10 +410,10 @@ static void write_end(yyjson_val *root, struct ek_buf *out)
                       " packets left it, %" PRIu64 " attempts had no route.\n",
                       number(network, "packetsSent"), number(network, "attemptsWithoutRoute"));
     else
-        ek_buf_printf(out,
-                      "The servers listened on the loopback address alone; the system "
-                      "permits no network namespace (%s).\n",
-                      ek_json_text(network, "why"));
+        ek_quote_printf(out,
+                        "The servers listened on the loopback address alone; the system "
+                        "permits no network namespace (%s).\n",
+                        ek_json_text(network, "why"));
     ek_buf_puts(out, "A rehearsal cannot show:\n");
     yyjson_arr_foreach(yyjson_obj_get(root, "cannotShow"), i, n, limit)
     {
@@ -427,11 +428,11 @@ int ek_rehearse_table(void *ctx, yyjson_val *root, bool color, struct ek_buf *ou
     (void)ctx;
     const char *cluster = ek_json_text(root, "cluster");
 
-    ek_buf_printf(out, "%s: %s to %s (%s, %" PRIu64 " stored objects%s%s, %s)\n",
-                  ek_json_text(root, "verdict"), ek_json_text(root, "from"),
-                  ek_json_text(root, "to"), ek_json_text(root, "kubeAPIServer"),
-                  number(root, "storedObjects"), *cluster ? " of " : "", cluster,
-                  ek_duration_human(yyjson_get_sint(yyjson_obj_get(root, "milliseconds")), time));
+    ek_quote_printf(out, "%s: %s to %s (%s, %" PRIu64 " stored objects%s%s, %s)\n",
+                    ek_json_text(root, "verdict"), ek_json_text(root, "from"),
+                    ek_json_text(root, "to"), ek_json_text(root, "kubeAPIServer"),
+                    number(root, "storedObjects"), *cluster ? " of " : "", cluster,
+                    ek_duration_human(yyjson_get_sint(yyjson_obj_get(root, "milliseconds")), time));
     write_steps(root, color, out);
     write_findings(root, color, out);
     write_logs(root, out);

@@ -61,6 +61,63 @@ START_TEST(long_text_is_cut)
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    const char *before, *text, *want;
+} line_rows[] = {
+    {"plain", "", "prod/web \xc3\xa4", "prod/web \xc3\xa4"},
+    {"quotes and backslashes", "", "a\"b\\n", "a\"b\\n"},
+    {"line feed", "", "a\nb", "a\\nb"},
+    {"carriage return, escape, C1", "", "a\r\033[31m\xc2\x9b", "a\\r\\x1b[31m\\u009b"},
+    {"breaks of YAML", "", "a\xc2\x85\xe2\x80\xa8", "a\\u0085\\u2028"},
+    {"no UTF-8", "", "\xff", "\\xff"},
+    {"a command at the beginning", "", "::error::x", "\\x3a:error::x"},
+    {"a command behind blanks", "a\n  ", " ::error::x", " \\x3a:error::x"},
+    {"colons within a line", "# ", "::error::x a::b", "::error::x a::b"},
+    {"a command anywhere", "# ", "a ##[error]x", "a \\x23#[error]x"},
+    {"another command anywhere", "# ", "##vso[task.x]", "\\x23#vso[task.x]"},
+    {"two signs", "", "## a", "## a"},
+};
+
+START_TEST(lines_stay_lines)
+{
+    const char *before = line_rows[_i].before;
+    EK_AUTO(ek_buf) out;
+    EK_AUTO(ek_buf) again;
+    EK_AUTO(ek_buf) printed;
+
+    ek_buf_init(&out, 1000);
+    ek_buf_init(&again, 1000);
+    ek_buf_init(&printed, 1000);
+    ek_buf_puts(&out, before);
+    ck_assert_int_eq(ek_quote_line(&out, ek_str_from(line_rows[_i].text)), 0);
+    const char *got = ek_buf_str(&out) + strlen(before);
+    ck_assert_msg(!strcmp(got, line_rows[_i].want), "%s: %s", line_rows[_i].name, got);
+    ek_buf_puts(&again, before);
+    ek_quote_line(&again, ek_str_from(got));
+    ck_assert_msg(!strcmp(ek_buf_str(&again), ek_buf_str(&out)), "%s, twice: %s",
+                  line_rows[_i].name, ek_buf_str(&again));
+    ek_buf_puts(&printed, before);
+    ck_assert_int_eq(ek_quote_printf(&printed, "%s!\n", line_rows[_i].text), 0);
+    ek_buf_puts(&out, "!\n");
+    ck_assert_str_eq(ek_buf_str(&printed), ek_buf_str(&out));
+}
+END_TEST
+
+START_TEST(lines_stand_behind_a_prefix)
+{
+    EK_AUTO(ek_buf) out;
+
+    ek_buf_init(&out, 1000);
+    ek_quote_lines(&out, EK_STR("a\r\n::b\n\n  \033c\n"), "  ");
+    ck_assert_str_eq(ek_buf_str(&out), "a\n  \\x3a:b\n  \n    \\x1bc\n  ");
+    ek_buf_reset(&out);
+    ck_assert_int_eq(ek_quote_lines(&out, EK_STR(""), "  "), 0);
+    ck_assert_int_eq(ek_quote_printf(&out, "%s", ""), 0);
+    ck_assert_str_eq(ek_buf_str(&out), "");
+}
+END_TEST
+
 START_TEST(a_full_buffer_is_told)
 {
     EK_AUTO(ek_buf) out;
@@ -97,6 +154,8 @@ int main(void)
 
     tcase_add_loop_test(tcase, text_is_quoted, 0, EK_ARRAY_SIZE(rows));
     tcase_add_test(tcase, long_text_is_cut);
+    tcase_add_loop_test(tcase, lines_stay_lines, 0, EK_ARRAY_SIZE(line_rows));
+    tcase_add_test(tcase, lines_stand_behind_a_prefix);
     tcase_add_test(tcase, a_full_buffer_is_told);
     tcase_add_loop_test(tcase, cuts_keep_characters_whole, 0, EK_ARRAY_SIZE(cut_rows));
     return ek_test_run("quote", tcase);

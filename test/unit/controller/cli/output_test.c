@@ -41,6 +41,12 @@ START_TEST(tables)
          "COMPONENT     INSTANCE   VERDICT\n"
          "a\\x1b[31m\\n   x\\xff      \"q\\\"\n"
          "\xe6\xbc\xa2\xe5\xad\x97          e\xcc\x81          z\n"},
+        {"commands of CI systems",
+         {{"::error::a", "::b", "##[c]"}, {"", "::error::d", "::e"}},
+         false,
+         "COMPONENT       INSTANCE        VERDICT\n"
+         "\\x3a:error::a   ::b             \\x23#[c]\n"
+         "                \\x3a:error::d   ::e\n"},
     };
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
