@@ -16,7 +16,8 @@ struct ek_lint_options {
 /* Looks at all policies of ci, bound, for Kubernetes 1.minor; the report lives in ci's arena. */
 int ek_lint_inputs(struct ek_ci *ci, int minor, struct ek_lint_report *ret, struct ek_err *err);
 
-/* The report as data: {"findings": [...], "errors": n, "warnings": n}. */
+/* The report as data: {"findings": [...], "errors": n, "warnings": n}, of all
+ * findings, and "dropped": n where the list leaves some out. */
 yyjson_doc *ek_lint_document(const struct ek_lint_report *report);
 
 /* As people read it, with a caret under the place; an ek_print_table_fn. */

@@ -113,7 +113,9 @@ const struct ek_command ek_lint_command = {
         "have.\n\nThe validation rules of CustomResourceDefinitions in the files of -f "
         "(x-kubernetes-validations) are compiled with the types of their schemas. Transition rules "
         "where old values cannot be found, and rules that exceed the cost limits of the API "
-        "server, are errors.\n\nExit codes: 0 no findings of severity error; 1 findings of "
+        "server, are errors.\n\nAt most 1,000 findings are listed, errors before warnings and "
+        "warnings before the others; all of them count.\n\nExit codes: 0 no findings of severity "
+        "error; 1 findings of "
         "severity "
         "error (with --strict: or warning); 2 a flag or a file is invalid.\n\n  evenkeel lint "
         "-f policies/\n  evenkeel lint -f policies/ -f crds/ --compat 1.34 --strict -o json",

@@ -48,6 +48,8 @@ yyjson_doc *ek_lint_document(const struct ek_lint_report *report)
         add_finding(doc, list, &report->list[i]);
     yyjson_mut_obj_add_uint(doc, root, "errors", report->n_severity[EK_LINT_ERROR]);
     yyjson_mut_obj_add_uint(doc, root, "warnings", report->n_severity[EK_LINT_WARNING]);
+    if (report->n_dropped)
+        yyjson_mut_obj_add_uint(doc, root, "dropped", report->n_dropped);
     yyjson_doc *ret = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);
     return ret;
@@ -144,10 +146,14 @@ int ek_lint_table(void *ctx, yyjson_val *root, bool color, struct ek_buf *out)
     size_t i, n;
     unsigned errors = (unsigned)yyjson_get_uint(yyjson_obj_get(root, "errors"));
     unsigned warnings = (unsigned)yyjson_get_uint(yyjson_obj_get(root, "warnings"));
+    unsigned dropped = (unsigned)yyjson_get_uint(yyjson_obj_get(root, "dropped"));
 
     (void)ctx;
     yyjson_arr_foreach(yyjson_obj_get(root, "findings"), i, n, finding)
         put_finding(finding, color, out);
+    if (dropped)
+        ek_buf_printf(out, "%u more finding%s not shown\n", dropped,
+                      dropped == 1 ? " is" : "s are");
     return ek_buf_printf(out, "%u error%s, %u warning%s\n", errors, errors == 1 ? "" : "s",
                          warnings, warnings == 1 ? "" : "s");
 }

@@ -13,7 +13,7 @@
 #include "reconcilers/mutation/scopes.h"
 #include "reconcilers/policylint/lint-internal.h"
 
-#define POLICIES_MAX 1000 /* of more, the first are looked at */
+#define POLICIES_MAX 1000 /* of more, the first are looked at, which is reported */
 
 /* The first path that to reads, or reads a part of, and from writes; NULL for none. */
 static const char *passed(const struct ek_policy *from, const struct ek_policy *to,
@@ -104,4 +104,10 @@ void ek_lint_cycles(struct ek_linter *l)
     close_paths(&g);
     for (size_t i = 0; i < g.n; i++)
         report(l, &g, i);
+    if (g.n == l->input->n_policies)
+        return;
+    l->at = &l->input->policies[g.n];
+    ek_lint_add(l, EK_LINT_WARNING, "unchecked", "", NULL, UINT32_MAX,
+                "cycles are looked for among the first %zu of the %zu policies only", g.n,
+                l->input->n_policies);
 }

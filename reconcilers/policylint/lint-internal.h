@@ -10,6 +10,8 @@ struct ek_linter {
     struct ek_arena *arena;
     struct ek_lint_finding *list;
     size_t n;
+    size_t n_severity[EK_LINT_INFO + 1]; /* of all findings */
+    size_t n_listed[EK_LINT_INFO + 1];
     const struct ek_lint_policy *at; /* the policy at work */
     struct ek_type_findings *types;  /* one per policy */
     bool failed;                     /* for want of memory something was not looked at */

@@ -39,19 +39,43 @@ static void locate(struct ek_lint_finding *f, uint32_t position)
     }
 }
 
-static struct ek_lint_finding *room(struct ek_linter *l)
+/* Takes the last of the least severe findings out of the full list, if one is less severe than
+ * severity. Returns whether there is room. */
+static bool make_room(struct ek_linter *l, enum ek_lint_severity severity)
+{
+    enum ek_lint_severity least = EK_LINT_INFO;
+    size_t i = l->n;
+
+    while (least > severity && !l->n_listed[least])
+        least--;
+    if (least <= severity)
+        return false;
+    while (l->list[i - 1].severity != least)
+        i--;
+    memmove(&l->list[i - 1], &l->list[i], (l->n - i) * sizeof *l->list);
+    l->n_listed[least]--;
+    l->n--;
+    return true;
+}
+
+/* Counts a finding. Returns its place, NULL where it is not listed. */
+static struct ek_lint_finding *room(struct ek_linter *l, enum ek_lint_severity severity)
 {
     if (!l->list)
         l->list = ek_arena_try(l->arena, EK_LINT_FINDINGS_MAX * sizeof *l->list);
     l->failed = l->failed || !l->list;
-    return l->list && l->n < EK_LINT_FINDINGS_MAX ? &l->list[l->n++] : NULL;
+    l->n_severity[severity]++;
+    if (!l->list || (l->n == EK_LINT_FINDINGS_MAX && !make_room(l, severity)))
+        return NULL;
+    l->n_listed[severity]++;
+    return &l->list[l->n++];
 }
 
 void ek_lint_add(struct ek_linter *l, enum ek_lint_severity severity, const char *rule,
                  const char *field, const struct ek_expression *e, uint32_t position,
                  const char *fmt, ...)
 {
-    struct ek_lint_finding *f = room(l);
+    struct ek_lint_finding *f = room(l, severity);
     char text[MESSAGE_MAX];
     va_list args;
 
@@ -103,7 +127,7 @@ static const struct ek_expression *expression_of(const struct ek_linter *l, cons
 static void add_binding(struct ek_linter *l, size_t i, enum ek_lint_severity severity,
                         const char *rule, const char *field, const char *message)
 {
-    struct ek_lint_finding *f = room(l);
+    struct ek_lint_finding *f = room(l, severity);
 
     if (f)
         *f = (struct ek_lint_finding){
@@ -401,10 +425,10 @@ static void lint_definition(struct ek_linter *l, const struct ek_lint_definition
     if (ek_definition_lint(definition->object, l->input->kubernetes_minor - 1, l->arena, &report))
         l->failed = true;
     for (size_t i = 0; i < report.n; i++) {
-        struct ek_lint_finding *f = room(l);
+        enum ek_lint_severity severity = report.list[i].unchecked ? EK_LINT_WARNING : EK_LINT_ERROR;
+        struct ek_lint_finding *f = room(l, severity);
         if (f)
-            *f = (struct ek_lint_finding){.severity = report.list[i].unchecked ? EK_LINT_WARNING
-                                                                               : EK_LINT_ERROR,
+            *f = (struct ek_lint_finding){.severity = severity,
                                           .rule = rule_of_message(&report.list[i]),
                                           .policy = definition->name,
                                           .definition = true,
@@ -448,7 +472,8 @@ int ek_lint(const struct ek_lint_input *input, struct ek_arena *arena, struct ek
         ek_lint_cycles(&l);
     ret->list = l.list;
     ret->n = l.n;
-    for (size_t i = 0; i < l.n; i++)
-        ret->n_severity[l.list[i].severity]++;
+    memcpy(ret->n_severity, l.n_severity, sizeof ret->n_severity);
+    for (size_t i = 0; i <= EK_LINT_INFO; i++)
+        ret->n_dropped += l.n_severity[i] - l.n_listed[i];
     return rc ? rc : l.failed || ek_arena_exhausted(arena) ? EK_E_LIMIT : 0;
 }

@@ -16,6 +16,7 @@
 
 #include "reconcilers/policylint/typecheck.h"
 
+/* Findings that a report lists; of more, less severe ones are left out first, then later ones. */
 #define EK_LINT_FINDINGS_MAX 1000
 
 enum ek_lint_severity {
@@ -77,7 +78,8 @@ struct ek_lint_report {
     const struct ek_lint_finding *list; /* by policy in the given order, then by field and place;
                                            bindings and definitions follow */
     size_t n;
-    size_t n_severity[EK_LINT_INFO + 1];
+    size_t n_severity[EK_LINT_INFO + 1]; /* of all findings, listed or not */
+    size_t n_dropped;                    /* findings that are not listed */
 };
 
 /* Looks at everything. All of *ret is in arena. Returns 0, or EK_E_LIMIT at the arena's end. */
