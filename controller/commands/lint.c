@@ -115,10 +115,9 @@ const struct ek_command ek_lint_command = {
         "where old values cannot be found, and rules that exceed the cost limits of the API "
         "server, are errors.\n\nAt most 1,000 findings are listed, errors before warnings and "
         "warnings before the others; all of them count.\n\nExit codes: 0 no findings of severity "
-        "error; 1 findings of "
-        "severity "
-        "error (with --strict: or warning); 2 a flag or a file is invalid.\n\n  evenkeel lint "
-        "-f policies/\n  evenkeel lint -f policies/ -f crds/ --compat 1.34 --strict -o json",
+        "error; 1 findings of severity error (with --strict: or warning); 2 a flag or a file is "
+        "invalid.\n\n  evenkeel lint -f policies/\n  evenkeel lint -f policies/ -f crds/ --compat "
+        "1.34 --strict -o json",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
     .max_args = 0,

@@ -205,6 +205,13 @@ static const struct ek_flag input_flags[] = {
              "resize, eviction and so on. The request is an update, and --old has the state before "
              "it. For scale, the Scale of each object is mutated. Objects without the subresource "
              "are left out"},
+    {.name = "namespace",
+     .letter = 'n',
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_mutate_options, namespace),
+     .help = "`namespace` of the requests for objects that have none in their file; by default "
+             "default. As in kubectl, an object of another namespace is an error. The printed "
+             "objects keep what their file has"},
     {.name = "old",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_mutate_options, old),

@@ -354,7 +354,15 @@ int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
     int rc = decide_operation(ci, options, &t, err);
     if (rc)
         return rc;
-    namespace = !t.namespaced ? "" : namespace && *namespace ? namespace : "default";
-    *ret_doc = write_request(&t, options, namespace);
+    if (t.namespaced && *options->namespace && namespace && *namespace &&
+        strcmp(namespace, options->namespace) != 0)
+        return ek_err_set(err, EK_E_INVAL,
+                          "the namespace from the provided object \"%s\" does not match the "
+                          "namespace \"%s\". You must pass '--namespace=%s' to perform this "
+                          "operation.",
+                          namespace, options->namespace, namespace);
+    const char *by_default = *options->namespace ? options->namespace : "default";
+    const char *own = namespace && *namespace ? namespace : by_default;
+    *ret_doc = write_request(&t, options, t.namespaced ? own : "");
     return *ret_doc ? 0 : ek_err_set(err, EK_E_NOMEM, "no memory");
 }

@@ -96,7 +96,22 @@ static void add_denial(yyjson_mut_doc *doc, yyjson_mut_val *v,
         yyjson_mut_arr_add_strcpy(doc, causes, outcome->causes[i]);
 }
 
-static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v,
+/* Adds an object as it goes back to its file: without the namespace that only the request has. */
+static void add_object(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name, yyjson_val *value,
+                       const struct ek_ci_object *file, const struct ek_admission_request *request)
+{
+    add_value(doc, to, name, value);
+    yyjson_mut_val *object = yyjson_mut_obj_get(to, name);
+    yyjson_mut_val *metadata = yyjson_mut_obj_get(object, "metadata");
+    if (ek_json_get(file->value, "metadata", "namespace", NULL) ||
+        !yyjson_mut_equals_str(yyjson_mut_obj_get(metadata, "namespace"), request->namespace))
+        return;
+    yyjson_mut_obj_remove_key(metadata, "namespace");
+    if (!yyjson_mut_obj_size(metadata) && !yyjson_obj_get(file->value, "metadata"))
+        yyjson_mut_obj_remove_key(object, "metadata");
+}
+
+static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,
                         const struct ek_mutation_outcome *outcome,
                         const struct ek_validating_outcome *verdict,
                         const struct ek_admission_request *request)
@@ -119,9 +134,9 @@ static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v,
     if (outcome->patch)
         yyjson_mut_obj_add_val(
             doc, v, "patch", yyjson_mut_val_mut_copy(doc, yyjson_mut_doc_get_root(outcome->patch)));
-    add_value(doc, v, "before", request->object);
+    add_object(doc, v, "before", request->object, object, request);
     if (allowed && outcome->result)
-        add_value(doc, v, "object", yyjson_doc_get_root(outcome->result));
+        add_object(doc, v, "object", yyjson_doc_get_root(outcome->result), object, request);
 }
 
 static void add_name(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,
@@ -155,7 +170,7 @@ static int hand_over(const struct ek_ci_object *object, const struct ek_admissio
 
     yyjson_mut_doc_set_root(doc, v);
     add_name(doc, v, object, request);
-    add_outcome(doc, v, outcome, verdict, request);
+    add_outcome(doc, v, object, outcome, verdict, request);
     yyjson_doc *result = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);
     int rc = result ? fn(ctx, yyjson_doc_get_root(result), err)

@@ -225,6 +225,7 @@ struct ek_mutate_options {
     struct ek_ci_options inputs;
     const char *operation;   /* "" for CREATE, or UPDATE where --old has the object */
     const char *subresource; /* "" for the objects themselves */
+    const char *namespace;   /* of objects that have none; "" for default */
     const char *old, *namespace_object, *user, *allow, *deny, *expect;
     struct ek_flag_list groups, extra; /* extra: "key=value" */
     bool update_golden, allow_empty;
