@@ -90,7 +90,8 @@ static void put_yaml(struct ek_mutate_output *out, yyjson_val *result, bool deni
     ek_buf_puts(text, "\n");
 }
 
-/* A denial on stderr, for formats that only programs read. */
+/* A denial on stderr, for formats that only programs read, and for tables, which have no reasons.
+ */
 static void report_denial(yyjson_val *result)
 {
     EK_AUTO(ek_buf) text;
@@ -123,6 +124,8 @@ int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struc
     out->denied += denied;
     if (!is(out, "diff"))
         report_warnings(result);
+    if (denied && !is(out, "diff"))
+        report_denial(result);
     if (out->table) {
         ek_mutate_table_add(out->table, result);
         return 0;
@@ -138,8 +141,6 @@ int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struc
         ek_buf_puts(&text, out->n++ ? "\n" : "");
         ek_mutate_diff(result, ek_print_wants_color(out->options->color), &text);
     }
-    if (denied && !is(out, "diff"))
-        report_denial(result);
     return rc ? ek_err_set(err, rc, "no memory") : put(out, &text, err);
 }
 
