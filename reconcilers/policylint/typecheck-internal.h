@@ -40,6 +40,7 @@ struct ek_binding_scope {
     const char *name;
     struct ek_shape shape;
     const struct ek_binding_scope *outer;
+    const struct ek_cel_node *fold; /* whose elements, or accumulator, it is; NULL for keys */
 };
 
 /* Collects over all kinds. */

@@ -14,13 +14,36 @@
 /* What a value may be, as far as its text shows. */
 enum {
     IS_OBJECT = 1, /* Object{} */
-    IS_LIST = 2,   /* a list that holds Objects, not a sum */
+    IS_LIST = 2,   /* a list or map that holds Objects, not a sum */
     IS_SUM = 4,    /* a sum of two lists, with Objects */
-    HIDES = 8,     /* Objects deeper down, which a sum does not help */
-    IS_EMPTY = 16, /* an empty list */
+    IS_EMPTY = 8,  /* an empty list */
+    HIDES_2 = 16,  /* a list or map of such lists or maps, which a sum does not help */
+    HIDES_3 = 32,  /* of those */
+    HIDES_MORE = 64,
 };
 
 #define HOLDS (IS_LIST | IS_SUM)
+#define HIDES (HIDES_2 | HIDES_3 | HIDES_MORE)
+
+/* What a list or map of such values is. */
+static unsigned wrap(unsigned is)
+{
+    return (is & IS_OBJECT ? IS_LIST : 0) | (is & IS_LIST ? HIDES_2 : 0) |
+           (is & HIDES_2 ? HIDES_3 : 0) | (is & (HIDES_3 | HIDES_MORE) ? HIDES_MORE : 0);
+}
+
+/* What is one level deeper in lists and maps of lists and maps. */
+static unsigned deeper(unsigned is)
+{
+    return (is & HIDES_2 ? IS_LIST : 0) | (is & HIDES_3 ? HIDES_2 : 0) |
+           (is & HIDES_MORE ? HIDES_3 | HIDES_MORE : 0);
+}
+
+/* What an item of a list, or a value of a map, is. */
+static unsigned unwrap(unsigned is)
+{
+    return (is & HOLDS ? IS_OBJECT : 0) | deeper(is);
+}
 
 /* A name that a loop binds, or its accumulator. What cel.bind and optMap bind, as folds over an
  * empty list, is a name only: accu is false. */
@@ -32,8 +55,9 @@ struct scope {
 };
 
 struct crash_walk {
-    unsigned steps;      /* nodes visited; shared ones are visited again */
-    uint32_t position;   /* of the first list that crashes; UINT32_MAX for none */
+    const struct ek_binding_scope *around; /* names that loops around the value bind */
+    unsigned steps;                        /* nodes visited; shared ones are visited again */
+    uint32_t position;                     /* of the first list that crashes; UINT32_MAX for none */
     uint32_t when_empty; /* of the first sum that crashes when a part is empty; UINT32_MAX */
 };
 
@@ -65,19 +89,19 @@ static unsigned look_list(struct crash_walk *w, const struct ek_cel_node *node,
         items |= look(w, node->list.items[i], scope);
     if (!node->list.n)
         return IS_EMPTY;
-    unsigned is = (items & IS_OBJECT ? IS_LIST : 0) | (items & (IS_LIST | HIDES) ? HIDES : 0);
+    unsigned is = wrap(items);
     return is ? keep_first(&w->position, node->position, is) : 0;
 }
 
 static unsigned look_map(struct crash_walk *w, const struct ek_cel_node *node,
                          const struct scope *scope)
 {
-    unsigned values = 0;
+    unsigned values = 0, is;
 
     for (uint32_t i = 0; i < node->map.n; i++)
         values |= look(w, node->map.entries[i].value, scope);
-    return values & (IS_OBJECT | IS_LIST | HIDES) ? keep_first(&w->position, node->position, HIDES)
-                                                  : 0;
+    is = wrap(values);
+    return is ? keep_first(&w->position, node->position, is) : 0;
 }
 
 static bool is_accu(const struct ek_cel_node *node, const struct scope *scope)
@@ -109,7 +133,9 @@ static unsigned look_fold(struct crash_walk *w, const struct ek_cel_node *node,
 {
     uint32_t before = w->position;
     unsigned range = look(w, node->fold.range, scope);
-    unsigned element = (range & HOLDS ? IS_OBJECT : 0) | (range & HIDES);
+    /* One variable over a map is a key. */
+    bool keys = node->fold.range->kind == EK_CEL_N_MAP && !node->fold.var2;
+    unsigned element = keys ? 0 : unwrap(range);
 
     w->position = before; /* what a loop reads is not what it makes */
     unsigned init = look(w, node->fold.init, scope);
@@ -124,12 +150,23 @@ static unsigned look_fold(struct crash_walk *w, const struct ek_cel_node *node,
     return is & (IS_LIST | HIDES) ? keep_first(&w->position, node->position, is) : is;
 }
 
+/* What is read of a list or map; what else is in there is not converted. */
+static unsigned look_part(struct crash_walk *w, const struct ek_cel_node *node,
+                          const struct ek_cel_node *whole, const struct scope *scope)
+{
+    uint32_t before = w->position;
+    unsigned is = unwrap(look(w, whole, scope));
+
+    w->position = before;
+    return is & (IS_LIST | HIDES) ? keep_first(&w->position, node->position, is) : is;
+}
+
 /* Functions whose result is a list of their target's elements, and no sum. */
 static unsigned look_member(struct crash_walk *w, const struct ek_cel_node *node,
                             const struct scope *scope)
 {
     static const char *const lists[] = {
-        "slice", "reverse", "sort", "distinct", "@sortByAssociatedKeys", NULL};
+        "slice", "reverse", "sort", "distinct", "flatten", "@sortByAssociatedKeys", NULL};
     static const char *const elements[] = {"first", "last", NULL};
     static const char *const keep[] = {"value", "orValue", "or", NULL};
     const char *f = node->call.function;
@@ -138,12 +175,15 @@ static unsigned look_member(struct crash_walk *w, const struct ek_cel_node *node
 
     if (ek_is_one_of(f, lists)) {
         is = (target & HOLDS ? IS_LIST : 0) | (target & (HIDES | IS_EMPTY));
+        if (!strcmp(f, "flatten")) /* with a depth perhaps of deeper levels, too */
+            is = (is & (IS_LIST | IS_EMPTY)) | deeper(is) | (node->call.n ? deeper(deeper(is)) : 0);
         return is & (IS_LIST | HIDES) ? keep_first(&w->position, node->position, is) : is;
     }
     if (ek_is_one_of(f, keep))
         return target | (node->call.n ? look(w, node->call.args[0], scope) : 0);
     w->position = before;
-    return ek_is_one_of(f, elements) && target & HOLDS ? IS_OBJECT : 0;
+    is = ek_is_one_of(f, elements) ? unwrap(target) : 0;
+    return is & (IS_LIST | HIDES) ? keep_first(&w->position, node->position, is) : is;
 }
 
 static unsigned look_call(struct crash_walk *w, const struct ek_cel_node *node,
@@ -154,6 +194,10 @@ static unsigned look_call(struct crash_walk *w, const struct ek_cel_node *node,
 
     if (!strcmp(f, EK_CEL_OP_ADD) && node->call.n == 2)
         return look_sum(w, node, scope);
+    if ((!strcmp(f, EK_CEL_OP_INDEX) || !strcmp(f, EK_CEL_OP_OPT_INDEX) ||
+         !strcmp(f, EK_CEL_OP_OPT_SELECT)) &&
+        node->call.n == 2)
+        return look_part(w, node, args[0], scope);
     if (!strcmp(f, EK_CEL_OP_CONDITIONAL) && node->call.n == 3)
         return look(w, args[1], scope) | look(w, args[2], scope);
     if (node->call.n == 1 &&
@@ -161,8 +205,30 @@ static unsigned look_call(struct crash_walk *w, const struct ek_cel_node *node,
          (!node->call.target && (!strcmp(f, "dyn") || !strcmp(f, "optional.of")))))
         return look(w, args[0], scope);
     if (!strcmp(f, "cel.@mapInsert") && node->call.n > 1)
-        return look(w, args[node->call.n - 1], scope) & (IS_OBJECT | IS_LIST | HIDES) ? HIDES : 0;
+        return wrap(look(w, args[node->call.n - 1], scope));
     return node->call.target ? look_member(w, node, scope) : 0;
+}
+
+/* A name of a loop around the value, or of optMap: a fold over an empty list. */
+static unsigned look_around(struct crash_walk *w, const struct ek_cel_node *node)
+{
+    const struct ek_binding_scope *around = w->around, *s = around;
+    uint32_t before = w->position;
+    unsigned is = 0;
+
+    while (s && strcmp(s->name, node->ident) != 0)
+        s = s->outer;
+    if (!s || !s->fold)
+        return 0;
+    const struct ek_cel_node *range = s->fold->fold.range;
+    w->around = s->outer;
+    if (!strcmp(s->name, s->fold->fold.accu))
+        is = range->kind == EK_CEL_N_LIST && !range->list.n ? look(w, s->fold->fold.init, NULL) : 0;
+    else if (range->kind != EK_CEL_N_MAP || s->fold->fold.var2)
+        is = unwrap(look(w, range, NULL));
+    w->around = around;
+    w->position = before;
+    return is & (IS_LIST | HIDES) ? keep_first(&w->position, node->position, is) : is;
 }
 
 static unsigned look(struct crash_walk *w, const struct ek_cel_node *node,
@@ -183,8 +249,10 @@ static unsigned look(struct crash_walk *w, const struct ek_cel_node *node,
         return look_fold(w, node, scope);
     case EK_CEL_N_IDENT: {
         const struct scope *s = find(scope, node->ident);
-        return s ? s->is : 0;
+        return s ? s->is : look_around(w, node);
     }
+    case EK_CEL_N_SELECT:
+        return node->select.test ? 0 : look_part(w, node, node->select.operand, scope);
     default:
         return 0;
     }
@@ -192,7 +260,7 @@ static unsigned look(struct crash_walk *w, const struct ek_cel_node *node,
 
 void ek_type_crash(struct ek_typewalk *w, const struct ek_cel_node *value)
 {
-    struct crash_walk walk = {.position = UINT32_MAX, .when_empty = UINT32_MAX};
+    struct crash_walk walk = {.around = w->scope, .position = UINT32_MAX, .when_empty = UINT32_MAX};
     unsigned is = look(&walk, value, NULL);
 
     if (!(is & (IS_LIST | HIDES)))

@@ -371,9 +371,9 @@ struct ek_shape ek_type_fold(struct ek_typewalk *w, const struct ek_cel_node *no
     struct ek_shape range = ek_type_infer(w, node->fold.range);
     struct ek_shape item = ek_type_item(w, &range), init = ek_type_infer(w, node->fold.init), step;
     const char *value = node->fold.var2 ? node->fold.var2 : node->fold.var;
-    struct ek_binding_scope key = {node->fold.var, any, outer};
-    struct ek_binding_scope element = {value, item, node->fold.var2 ? &key : outer};
-    struct ek_binding_scope accu = {node->fold.accu, init, &element};
+    struct ek_binding_scope key = {node->fold.var, any, outer, NULL};
+    struct ek_binding_scope element = {value, item, node->fold.var2 ? &key : outer, node};
+    struct ek_binding_scope accu = {node->fold.accu, init, &element, node};
 
     w->scope = &accu;
     ek_type_infer(w, node->fold.condition);

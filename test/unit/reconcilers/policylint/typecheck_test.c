@@ -137,7 +137,8 @@ static const struct {
 };
 
 /* Values for a list of containers, L being the list that the object has and O an Object; whether
- * kube-apiserver 1.36.2 ended the connection. at is the place in value. */
+ * kube-apiserver 1.36.2 ended the connection. at is the place in value. Before an @ is what is
+ * around the JSONPatch. */
 static const struct {
     const char *name, *value;
     int at;     /* -1: it answered */
@@ -168,6 +169,24 @@ static const struct {
     {"how many", "[O].size()", -1, false},
     {"added to an optional list", "object.spec.?list.optMap(l, l + [O]).orValue([])", -1, false},
     {"alone in an optional", "object.spec.?list.optMap(l, [O]).orValue([])", 24, false},
+    {"lists that become one", "[[O]].flatten()", 0, false},
+    {"a list in a map", "{\"k\": [O]}[\"k\"]", 10, false},
+    {"a list in a map by name", "{\"k\": [O]}.k", 10, false},
+    {"a list in a map, optional", "{\"k\": [O]}[?\"k\"].value()", 10, false},
+    {"a list in a map by name, optional", "{\"k\": [O]}.?k.value()", 10, false},
+    {"a list of a list", "[[O]][0]", 5, false},
+    {"a list of a list, first", "[[O]].first().value()", 11, false},
+    {"a list of a loop around", "[[O]].map(v, @v", 14, false},
+    {"a list of optMap around", "optional.of([O]).optMap(v, [@v", 29, false},
+    {"an object of a list", "[O][0]", -1, false},
+    {"an object of lists", "[[O]][0][0]", -1, false},
+    {"an object of a map", "{\"k\": O}.k", -1, false},
+    {"an object of a loop around", "[O].map(v, @v", -1, false},
+    {"a key of a loop around", "{\"a\": [O]}.map(v, @v", -1, false},
+    {"keys of a map", "{\"a\": [O]}.map(k, k)", -1, false},
+    {"a field of an object", "Object.a{b: [O]}.b", -1, false},
+    {"a sum in a map by name", "{\"k\": L + [O]}.k", -1, false},
+    {"whether there is one", "has({\"k\": [O]}.k)", -1, false},
 };
 
 static void add_expression(yyjson_mut_doc *doc, yyjson_mut_val *spec, enum place place,
@@ -261,16 +280,18 @@ START_TEST(values_that_crash_are_found)
     struct ek_type_findings found;
     EK_AUTO(ek_buf) text;
     char got[160] = "none", want[160] = "none";
+    const char *value = crash_rows[_i].value, *around = strchr(value, '@');
+    int from = around ? (int)(around - value) + 1 : 0;
 
     ek_buf_init(&text, 4096);
-    ek_buf_puts(&text, "[JSONPatch{op: \"add\", path: \"/a\", value: ");
-    put_expanded(crash_rows[_i].value, crash_rows[_i].at, &text);
+    put_expanded(around ? value : "[", around ? from - 1 : 1, &text);
+    ek_buf_puts(&text, "JSONPatch{op: \"add\", path: \"/a\", value: ");
+    put_expanded(value + from, crash_rows[_i].at < 0 ? 0 : crash_rows[_i].at - from, &text);
     if (crash_rows[_i].at >= 0)
         snprintf(want, sizeof want, "%zu %s", text.len,
                  crash_rows[_i].empty ? "if one of the two" : "a list or map with");
-    put_expanded(crash_rows[_i].value + (crash_rows[_i].at < 0 ? 0 : crash_rows[_i].at),
-                 crash_rows[_i].at < 0 ? 0 : -1, &text);
-    ek_buf_puts(&text, "}]");
+    put_expanded(value + (crash_rows[_i].at < 0 ? from : crash_rows[_i].at), -1, &text);
+    ek_buf_puts(&text, !around ? "}]" : around[-1] == '[' ? "}]).value()" : "})");
     const struct ek_policy *policy = make(PATCH, ek_buf_str(&text));
     ck_assert_msg(policy->mutations[0].expression.program != NULL, "%s: %s does not compile",
                   crash_rows[_i].name, ek_buf_str(&text));
