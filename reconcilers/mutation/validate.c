@@ -12,6 +12,10 @@
 #include "reconcilers/mutation/conditions.h"
 #include "reconcilers/mutation/views.h"
 
+/* Code points of the Warning headers of a response, and of one when they are cut. */
+#define WARNINGS_MAX 4096
+#define WARNING_MAX  256
+
 #define MESSAGE_MAX     5120                /* octets of a messageExpression's result */
 #define ANNOTATION_MAX  ((size_t)10 * 1024) /* octets of one value of an audit annotation */
 #define FAILURE_KEY     "validation.policy.admission.k8s.io/validation_failure"
@@ -109,6 +113,51 @@ static void warn(struct validating *v, const char *text)
     v->warnings = list;
     if (is_new(v, text))
         list[v->n_warnings++] = text;
+}
+
+/* What a Warning header can have: valid UTF-8 without control characters
+ * (apimachinery/pkg/util/net/http.go: NewWarningHeader). Counts the code points. */
+static bool fits_header(const char *text, size_t *ret_runes)
+{
+    struct ek_str s = ek_str_from(text);
+
+    for (*ret_runes = 0; s.len; ++*ret_runes) {
+        unsigned rune = 0;
+        size_t len = ek_utf8_decode(s, &rune);
+        if (!len || rune < 0x20 || (rune >= 0x7f && rune < 0xa0))
+            return false;
+        s.p += len;
+        s.len -= len;
+    }
+    return *ret_runes > 0;
+}
+
+/* Leaves what an API server sends: up to 4096 code points of texts; when they are more, texts of up
+ * to 256 code points, until 4096 are reached (apiserver/pkg/endpoints/filters/warning.go:
+ * recorder.AddWarning). */
+static void cut_warnings(struct validating *v)
+{
+    size_t written = 0, n = 0, again = 0, runes;
+
+    for (size_t i = 0; i < v->n_warnings && !again; i++)
+        if (fits_header(v->warnings[i], &runes)) {
+            written += runes;
+            again = written > WARNINGS_MAX ? i + 1 : 0; /* these are written again, cut */
+        }
+    written = 0;
+    for (size_t i = 0; i < v->n_warnings; i++) {
+        const char *text = v->warnings[i];
+        if (!fits_header(text, &runes) || (again && i >= again && written >= WARNINGS_MAX))
+            continue;
+        if (again && runes > WARNING_MAX) {
+            size_t len = ek_cel_rune_offset(text, strlen(text), WARNING_MAX);
+            text = ek_arena_strndup(v->run.arena, text, len);
+            runes = WARNING_MAX;
+        }
+        written += runes;
+        v->warnings[n++] = text;
+    }
+    v->n_warnings = n;
 }
 
 /* The annotation of a key; NULL without memory. */
@@ -528,6 +577,7 @@ static void answer(struct validating *v, struct ek_validating_outcome *ret)
 {
     struct ek_run *run = &v->run;
 
+    cut_warnings(v);
     *ret = (struct ek_validating_outcome){.pending = run->pending,
                                           .allowed = !run->status.code && !run->n_denials,
                                           .warnings = v->warnings,

@@ -45,7 +45,8 @@ struct ek_validating_outcome {
     int code;            /* of a denial: HTTP status */
     const char *reason;  /* of a denial: "Invalid" */
     const char *message; /* of a denial, as the client gets it: 'pods "a" is forbidden: ...' */
-    const char *const *warnings; /* each once, in the order of the set */
+    const char *const *warnings; /* each once, in the order of the set, as the client gets them: a
+                                    response has room for some 4096 code points */
     size_t n_warnings;
     const struct ek_audit_entry *annotations; /* of the audit event */
     size_t n_annotations;
