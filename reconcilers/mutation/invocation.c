@@ -168,6 +168,21 @@ static bool misconfigured(struct ek_run *run, const struct ek_bound *bound, cons
     return false;
 }
 
+/* A paramKind that is not served, in the words of validating policies
+ * (apiserver/pkg/admission/plugin/policy/generic/policy_source.go: calculatePolicyData). */
+static bool kind_not_found(struct ek_run *run, const struct ek_bound *bound)
+{
+    const char *version = bound->policy->param_api_version;
+
+    ek_run_deny(run, bound, true, "Forbidden",
+                ek_arena_printf(run->arena,
+                                "failed to configure policy: failed to find resource referenced by "
+                                "paramKind: '%s%s, Kind=%s'",
+                                strchr(version, '/') ? "" : "/", version,
+                                bound->policy->param_kind));
+    return false;
+}
+
 /* Where a binding's params are: false when it cannot be said, which is then a denial. */
 static bool param_namespace(struct ek_run *run, const struct ek_bound *bound,
                             const struct ek_admission_request *request, const char **ret_namespace)
@@ -186,7 +201,9 @@ static bool param_namespace(struct ek_run *run, const struct ek_bound *bound,
         break;
     case EK_WORLD_ABSENT:
     case EK_WORLD_FAILED:
-        return misconfigured(run, bound, err.message);
+        return policy->validating && err.code == EK_E_NOENT
+                   ? kind_not_found(run, bound)
+                   : misconfigured(run, bound, err.message);
     }
     if (!namespaced) {
         *ret_namespace = "";
