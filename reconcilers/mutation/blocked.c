@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/mutation/blocked.h"
 
-#include "api/base/words.h"
+#include <string.h>
 
-static const char *consequence(const struct ek_policy *policy)
+#include "api/base/words.h"
+#include "api/obj.h"
+#include "api/schema/builtin.h"
+
+const char *ek_policy_consequence(const struct ek_policy *policy)
 {
     return policy->ignore_failures ? "matching requests are answered without the policy"
                                    : "matching requests are denied";
@@ -26,7 +30,7 @@ static struct ek_policy_block block_by_trouble(const struct ek_policy *policy,
 
     return (struct ek_policy_block){troubles[source->trouble].reason,
                                     ek_arena_printf(arena, "params: %s; %s; %s", source->error,
-                                                    consequence(policy),
+                                                    ek_policy_consequence(policy),
                                                     troubles[source->trouble].remedy)};
 }
 
@@ -41,6 +45,63 @@ static bool find_params(const struct ek_binding *binding, const struct ek_params
     };
 
     return source->holds(source->ctx, &wanted);
+}
+
+/* Whether a kind that Kubernetes brings is in no namespace, in all versions. */
+static bool is_cluster_scoped(const char *group, const char *resource)
+{
+    size_t n, found = 0;
+    const struct ek_builtin_resource *all = ek_builtin_resources(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(all[i].group, group) != 0 || strcmp(all[i].resource, resource) != 0)
+            continue;
+        if (all[i].namespaced)
+            return false;
+        found++;
+    }
+    return found > 0;
+}
+
+static bool are_cluster_scoped(yyjson_val *groups, const char *resource)
+{
+    yyjson_val *group;
+    size_t i, n;
+
+    yyjson_arr_foreach(groups, i, n, group)
+    {
+        if (!yyjson_is_str(group) || !is_cluster_scoped(yyjson_get_str(group), resource))
+            return false;
+    }
+    return true;
+}
+
+/* Whether all that a rule matches is known to be in no namespace. A Namespace is in the namespace
+ * of its own name. */
+static bool is_cluster_rule(yyjson_val *rule)
+{
+    yyjson_val *resources = yyjson_obj_get(rule, "resources"), *resource;
+    const char *scope = ek_json_str(rule, "scope", NULL);
+    bool by_scope = scope && !strcmp(scope, "Cluster");
+    size_t i, n;
+
+    yyjson_arr_foreach(resources, i, n, resource)
+    {
+        const char *s = yyjson_is_str(resource) ? yyjson_get_str(resource) : "*";
+        if (*s == '*' || !strncmp(s, "namespaces", strlen("namespaces")) ||
+            (!by_scope && !are_cluster_scoped(yyjson_obj_get(rule, "apiGroups"), s)))
+            return false;
+    }
+    return yyjson_arr_size(resources) > 0;
+}
+
+static bool are_cluster_rules(const struct ek_rules *rules)
+{
+    yyjson_val *rule = NULL;
+
+    for (size_t i = 0; rules && (rule = ek_rules_at(rules, i)) && is_cluster_rule(rule); i++)
+        ;
+    return rules && ek_rules_len(rules) > 0 && !rule;
 }
 
 static const char *wanted_text(const struct ek_policy *policy, const struct ek_binding *binding,
@@ -68,7 +129,16 @@ static struct ek_policy_block block_by_binding(const struct ek_policy *policy,
             ek_arena_printf(arena,
                             "binding %s has a paramRef.namespace, and %s is cluster-scoped; %s of "
                             "the binding; remove the namespace",
-                            binding->name, policy->param_kind, consequence(policy))};
+                            binding->name, policy->param_kind, ek_policy_consequence(policy))};
+    if (source->holds && source->namespaced && !ek_is_given(binding->param_namespace) &&
+        (are_cluster_rules(policy->rules) || are_cluster_rules(binding->rules)))
+        return (struct ek_policy_block){
+            "ClusterScoped",
+            ek_arena_printf(arena,
+                            "binding %s has a paramRef without a namespace, %s is namespaced, and "
+                            "the matched resources are cluster-scoped; %s; set "
+                            "paramRef.namespace",
+                            binding->name, policy->param_kind, ek_policy_consequence(policy))};
     if (binding->allow_missing_params || !source->holds || find_params(binding, source))
         return (struct ek_policy_block){0};
     return (struct ek_policy_block){
@@ -76,7 +146,8 @@ static struct ek_policy_block block_by_binding(const struct ek_policy *policy,
         ek_arena_printf(arena,
                         "binding %s: there is %s, and parameterNotFoundAction is Deny; %s; create "
                         "the object, or set parameterNotFoundAction to Allow",
-                        binding->name, wanted_text(policy, binding, arena), consequence(policy))};
+                        binding->name, wanted_text(policy, binding, arena),
+                        ek_policy_consequence(policy))};
 }
 
 struct ek_policy_block ek_policy_blocked(const struct ek_policy *policy,

@@ -42,6 +42,9 @@ struct ek_policy_block {
     const char *message; /* with the consequence and the remedy; in arena */
 };
 
+/* What becomes of matching requests while something keeps policy from being evaluated. Constant. */
+const char *ek_policy_consequence(const struct ek_policy *policy);
+
 /* Judges policy with its n bindings. source is its kind of params (NULL: it has none, or nothing is
  * known of the kind yet). restless: a request was denied because the policy did not come to rest
  * (confirm.h). */

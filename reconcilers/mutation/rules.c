@@ -278,6 +278,13 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
     return by_namespace == EK_RULES_ERROR ? by_namespace : by_object;
 }
 
+const char *ek_rules_problem(const struct ek_rules *rules)
+{
+    if (!rules)
+        return NULL;
+    return rules->namespaces.problem ? rules->namespaces.problem : rules->objects.problem;
+}
+
 size_t ek_rules_len(const struct ek_rules *rules)
 {
     return yyjson_arr_size(rules->included);

@@ -56,6 +56,10 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
                yyjson_val *namespace_object, const struct ek_equivalents *equivalents,
                struct ek_gvr *ret_resource, struct ek_gvk *ret_kind, struct ek_err *err);
 
+/* Which selector cannot be read, and why: all that the rest matches is then an error. NULL: each
+ * can, or rules is NULL. Borrowed from rules. */
+const char *ek_rules_problem(const struct ek_rules *rules);
+
 /* For registrations: the number of resourceRules, and the JSON of one (NULL
  * beyond the last), borrowed from rules. */
 size_t ek_rules_len(const struct ek_rules *rules);

@@ -8,6 +8,7 @@
 #include "api/base/time.h"
 #include "api/cond.h"
 #include "api/obj.h"
+#include "reconcilers/mutation/blocked.h"
 #include "reconcilers/mutation/scopes.h"
 
 #define TEXT_MAX 1024
@@ -123,13 +124,28 @@ static struct ek_cond types_checked(const struct out *o)
                             "all expressions fit the kinds that are matched"};
 }
 
+/* Why each request that a binding matches is an error; NULL: it is not. */
+static const char *failing(const struct ek_policy *policy, const struct ek_binding *binding)
+{
+    const char *problem = ek_rules_problem(binding->rules);
+
+    return problem || !policy->has_params ? problem : binding->param_problem;
+}
+
 static struct ek_cond bound(const struct out *o)
 {
     const struct ek_policy_facts *f = o->facts;
+    const char *problem;
 
     if (f->n_bindings == 0)
         return (struct ek_cond){"Bound", EK_COND_FALSE, "NoBinding",
                                 "no binding names the policy, so it does nothing"};
+    for (size_t i = 0; i < f->n_bindings; i++)
+        if ((problem = failing(f->policy, f->bindings[i])))
+            return (struct ek_cond){"Bound", EK_COND_FALSE, "InvalidBinding",
+                                    ek_arena_printf(o->arena, "binding %s: %s; %s",
+                                                    f->bindings[i]->name, problem,
+                                                    ek_policy_consequence(f->policy))};
     for (size_t i = 0; i < f->n_bindings; i++)
         if (f->bindings[i]->n_problems)
             return (struct ek_cond){"Bound", EK_COND_TRUE, "InvalidBinding",

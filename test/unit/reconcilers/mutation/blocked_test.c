@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/obj.h"
 #include "api/selector.h"
 #include "test/support/suite.h"
 
@@ -142,10 +143,83 @@ START_TEST(blocks)
 }
 END_TEST
 
+/* ---- Params of a namespace for objects of none ---- */
+
+#define MATCH(group, resource, more)                                                               \
+    "{\"resourceRules\":[{\"operations\":[\"CREATE\"],\"apiGroups\":[\"" group                     \
+    "\"],\"apiVersions\":[\"v1\"],\"resources\":[" resource "]" more "}]}"
+
+static const struct scope_row {
+    const char *name, *policy, *binding; /* what they match; binding NULL: everything */
+    const char *namespace;               /* of paramRef */
+    bool allow, cluster, unlisted;
+    bool blocked;
+} scope_rows[] = {
+    {"a kind in no namespace", MATCH("", "\"nodes\"", ""), NULL, "", .blocked = true},
+    {"whatever may be missing", MATCH("", "\"nodes\"", ""), NULL, "", true, .blocked = true},
+    {"of another group", MATCH("storage.k8s.io", "\"storageclasses\"", ""), NULL, "",
+     .blocked = true},
+    {"the binding narrows", MATCH("*", "\"*\"", ""), MATCH("", "\"nodes\"", ""), "",
+     .blocked = true},
+    {"by scope", MATCH("example.com", "\"toys\"", ",\"scope\":\"Cluster\""), NULL, "",
+     .blocked = true},
+    {"of a kind that is not known", MATCH("example.com", "\"toys\"", ""), NULL, "",
+     .blocked = false},
+    {"in namespaces as well", MATCH("", "\"nodes\",\"pods\"", ""), NULL, "", .blocked = false},
+    {"a Namespace is in its own", MATCH("", "\"nodes\",\"namespaces\"", ""), NULL, "",
+     .blocked = false},
+    {"by scope, with Namespaces", MATCH("*", "\"*\"", ",\"scope\":\"Cluster\""), NULL, "",
+     .blocked = false},
+    {"params of one namespace", MATCH("", "\"nodes\"", ""), NULL, "n", .blocked = false},
+    {"params of none", MATCH("", "\"nodes\"", ""), NULL, "", .cluster = true},
+    {"nothing is listed yet", MATCH("", "\"nodes\"", ""), NULL, "", .unlisted = true},
+};
+
+static struct ek_rules *read_rules(const char *json)
+{
+    yyjson_doc *doc = json ? ek_json_parse(json, strlen(json), NULL) : NULL;
+    struct ek_rules *rules = ek_rules_new(yyjson_doc_get_root(doc));
+
+    ck_assert(!json || doc);
+    yyjson_doc_free(doc);
+    return rules;
+}
+
+START_TEST(scopes)
+{
+    const struct scope_row *row = &scope_rows[_i];
+    EK_AUTOPTR(ek_rules, ek_rules_free) *matched = read_rules(row->policy);
+    EK_AUTOPTR(ek_rules, ek_rules_free) *narrowed = read_rules(row->binding);
+    struct listed listed = {{row->cluster ? "c" : "n/c"}, false};
+    const struct ek_params_source source = {.api_version = "v1",
+                                            .kind = "ConfigMap",
+                                            .error = "",
+                                            .namespaced = !row->cluster,
+                                            .holds = row->unlisted ? NULL : holds,
+                                            .ctx = &listed};
+    struct ek_binding binding = NAMED(row->namespace, "c", row->allow);
+    const struct ek_binding *bindings[] = {&binding};
+    struct ek_policy policy = fail;
+    struct ek_arena *arena = ek_arena_new(1 << 16);
+
+    policy.rules = matched;
+    binding.rules = narrowed;
+    struct ek_policy_block block = ek_policy_blocked(&policy, bindings, 1, &source, false, arena);
+    ck_assert_msg(row->blocked ? block.reason && !strcmp(block.reason, "ClusterScoped")
+                               : !block.reason,
+                  "%s: %s", row->name, block.reason ? block.reason : "nothing");
+    if (row->blocked)
+        ck_assert_ptr_nonnull(strstr(block.message, "matching requests are denied; "
+                                                    "set paramRef.namespace"));
+    ek_arena_free(arena);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("all");
 
     tcase_add_loop_test(tc, blocks, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, scopes, 0, EK_ARRAY_SIZE(scope_rows));
     return ek_test_run("policy blocked", tc);
 }

@@ -198,6 +198,64 @@ START_TEST(lists_are_bounded)
 }
 END_TEST
 
+/* A binding that makes an error of each request that it matches is none that binds. */
+static const struct {
+    const char *spec;                      /* beside policyName */
+    bool ignore, params;                   /* of the policy */
+    const char *status, *reason, *message; /* of Bound */
+} binding_rows[] = {
+    {"\"matchResources\":{}", false, false, "True", "Bound", "1 binding"},
+    {"\"matchResources\":{\"objectSelector\":{\"matchLabels\":{\"a b\":\"c\"}}}", false, false,
+     "False", "InvalidBinding", "binding b: objectSelector: "},
+    {"\"matchResources\":{\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"a\","
+     "\"operator\":\"Foo\"}]}}",
+     false, false, "False", "InvalidBinding", "; matching requests are denied"},
+    {"\"matchResources\":{\"objectSelector\":{\"matchLabels\":{\"a b\":\"c\"}}}", true, false,
+     "False", "InvalidBinding", "; matching requests are answered without the policy"},
+    {"\"matchResources\":{\"resourceRules\":[{\"operations\":[\"DELETE\"],\"apiGroups\":[\"\"],"
+     "\"apiVersions\":[\"v1\"],\"resources\":[\"pods\"]}]}",
+     false, false, "True", "InvalidBinding", "binding b: spec.matchResources.resourceRules"},
+    {"\"paramRef\":{\"selector\":{\"matchLabels\":{\"a b\":\"c\"}},"
+     "\"parameterNotFoundAction\":\"Deny\"}",
+     false, false, "True", "InvalidBinding", "binding b: spec.paramRef.selector"},
+    {"\"paramRef\":{\"selector\":{\"matchLabels\":{\"a b\":\"c\"}},"
+     "\"parameterNotFoundAction\":\"Deny\"}",
+     false, true, "False", "InvalidBinding", "binding b: paramRef.selector: "},
+};
+
+START_TEST(invalid_bindings_do_not_bind)
+{
+    const struct ek_policy_row policy_row = {.name = "p", .expression = "Object{}"};
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = ek_policy_row_obj(&policy_row);
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *of_binding = NULL;
+    EK_AUTOFREE char *text = ek_xasprintf(
+        "{\"apiVersion\":\"evenkeel.dev/v1alpha1\",\"kind\":\"MutatingAdmissionPolicyBinding\","
+        "\"metadata\":{\"name\":\"b\"},\"spec\":{\"policyName\":\"p\",%s}}",
+        binding_rows[_i].spec);
+    struct ek_policy_facts facts = F(CHECKED, EVENKEEL, 1, .findings = NULL);
+
+    ck_assert_int_eq(ek_obj_parse(text, strlen(text), &of_binding, NULL), 0);
+    const struct ek_binding *binding = ek_binding_new(of_binding);
+    const struct ek_policy *made = ek_policy_new(obj, 0);
+    struct ek_policy policy = *made;
+    policy.ignore_failures = binding_rows[_i].ignore;
+    policy.has_params = binding_rows[_i].params;
+    facts.policy = &policy;
+    facts.bindings = &binding;
+    yyjson_mut_val *status = ek_policy_status(&facts, NULL, NOW_MS, schema.arena, schema.doc);
+    yyjson_doc *doc = yyjson_mut_val_imut_copy(status, NULL);
+    yyjson_val *bound = yyjson_arr_get(yyjson_obj_get(yyjson_doc_get_root(doc), "conditions"), 3);
+    ck_assert_str_eq(ek_json_text(bound, "type"), "Bound");
+    ck_assert_str_eq(ek_json_text(bound, "status"), binding_rows[_i].status);
+    ck_assert_str_eq(ek_json_text(bound, "reason"), binding_rows[_i].reason);
+    ck_assert_msg(strstr(ek_json_text(bound, "message"), binding_rows[_i].message), "%s",
+                  ek_json_text(bound, "message"));
+    yyjson_doc_free(doc);
+    ek_binding_unref(binding);
+    ek_policy_unref(made);
+}
+END_TEST
+
 /* The servers that refuse a policy are listed, and the first is named. */
 START_TEST(refusals_are_named)
 {
@@ -336,6 +394,7 @@ int main(void)
     tcase_add_loop_test(tcase, observed_row, 0, (int)EK_ARRAY_SIZE(observed_rows));
     tcase_add_loop_test(tcase, fields_row, 0, (int)EK_ARRAY_SIZE(fields_rows));
     tcase_add_test(tcase, lists_are_bounded);
+    tcase_add_loop_test(tcase, invalid_bindings_do_not_bind, 0, EK_ARRAY_SIZE(binding_rows));
     tcase_add_test(tcase, refusals_are_named);
     tcase_add_test(tcase, safety_is_listed);
     return ek_test_run("policy_status", tcase);
