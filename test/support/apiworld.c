@@ -60,7 +60,10 @@ int apiworld_request(struct apiworld *world, const char *method, const char *pat
 {
     const struct ek_request request = {.method = method,
                                        .path = path,
-                                       .content_type = body ? "application/json" : NULL,
+                                       .content_type = !body ? NULL
+                                                       : !strcmp(method, "PATCH")
+                                                           ? "application/merge-patch+json"
+                                                           : "application/json",
                                        .body = body,
                                        .body_size = body ? strlen(body) : 0};
     struct outcome out = {0};

@@ -24,8 +24,8 @@ void apiworld_start(struct apiworld *world, const char *rules);
 /* Closes all and runs the loop until nothing is left on it: what else is on it must be closing. */
 void apiworld_stop(struct apiworld *world);
 
-/* Sends a request as an administrator and returns the status. body may be NULL; the answer's body
- * goes to ret_body (may be NULL), owned. */
+/* Sends a request as an administrator and returns the status. body may be NULL, and is a JSON merge
+ * patch for PATCH; the answer's body goes to ret_body (may be NULL), owned. */
 int apiworld_request(struct apiworld *world, const char *method, const char *path, const char *body,
                      char **ret_body);
 

@@ -13,9 +13,7 @@
 #include "controller/certificates/certificates.h"
 #include "controller/certificates/secret.h"
 #include "controller/certificates/subject.h"
-#include "test/apiserver/shell.h"
-#include "test/support/clientbench.h"
-#include "test/support/shellbench.h"
+#include "test/support/subjectbench.h"
 #include "test/support/suite.h"
 #include "test/support/testdir.h"
 #include "test/support/testpki.h"
@@ -31,18 +29,13 @@
 struct keeper {
     struct ek_webhook_certs *certs;
     struct ek_tls_identity *identity;
-    struct ek_controller *controller;
-    struct ek_runnable files, watch, runner;
-    bool has_files, leads;
+    struct ek_runnable files;
+    bool has_files;
     unsigned n_changed; /* of the bundle */
 };
 
-static struct ek_apiserver *core;
-static struct ek_apishell *shell;
-static struct ek_client_config *config;
-static struct clientbench bench;
+static struct subjectbench bench;
 static struct keeper keepers[REPLICAS];
-static int64_t clock_ms;
 static uv_prepare_t watch;
 static int n_stopped;
 
@@ -54,12 +47,7 @@ static const char *const names[] = {"evenkeel-webhook.default.svc"};
 
 static int64_t now_ms(void)
 {
-    return clock_ms;
-}
-
-static bool may_write(void *ctx)
-{
-    return ((struct keeper *)ctx)->leads;
+    return subjectbench_now;
 }
 
 static void on_changed(void *ctx)
@@ -71,50 +59,30 @@ static void on_changed(void *ctx)
 
 static void setup(void)
 {
-    const struct ek_apiserver_config core_config = {.seed = 1};
-    const struct ek_apiserver_peer_config cp_a = {
-        .name = "cp-a", .address = "127.0.0.1", .binary = "1.36.2"};
-    struct ek_apiserver_peer *peer;
-    struct ek_err err = {0};
+    static const struct ek_subject *const subjects[REPLICAS] = {&ek_certificates_subject,
+                                                                &ek_certificates_subject};
 
-    clock_ms = NOW;
-    core = ek_apiserver_new(&core_config, 0);
-    ek_apiserver_add_token(core, "secret", "admin", "system:masters", NULL);
-    ck_assert_int_eq(ek_apiserver_add_peer(core, &cp_a, &peer, &err), 0);
-    config = ek_client_config_new();
-    config->server = ek_xstrdup("https://127.0.0.1:1");
-    config->token = ek_xstrdup("secret");
-    shell = shellbench_start(&bench, config, core, peer, NULL);
-    uv_prepare_init(&bench.loop, &watch);
+    subjectbench_start(&bench, NULL, subjects, REPLICAS);
+    subjectbench_now = NOW;
+    uv_prepare_init(&bench.world.bench.loop, &watch);
 }
 
-static void send_json(const char *method, const char *type, const char *body, int want)
+static void send_json(const char *method, const char *body, int want)
 {
-    struct outcome out = {0};
-
-    clientbench_do(&bench,
-                   &(struct ek_request){.method = method,
-                                        .path = SECRET,
-                                        .content_type = type,
-                                        .body = body,
-                                        .body_size = body ? strlen(body) : 0},
-                   &out);
-    ck_assert_msg(out.status == want, "%s %s: %d %s", method, body ? body : "", out.status,
-                  out.body ? out.body : out.err.message);
-    ek_cert_secret_done(&secret);
-    secret = (struct ek_cert_secret){0};
-    if (!strcmp(method, "GET")) {
-        EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = NULL;
-        ck_assert_int_eq(ek_obj_parse(out.body, out.body_size, &obj, NULL), 0);
-        ek_cert_secret_read(obj, &secret);
-        ek_cert_secret_facts(&secret, names, 1, &facts);
-    }
-    outcome_done(&out);
+    int status = apiworld_request(&bench.world, method, SECRET, body, NULL);
+    ck_assert_msg(status == want, "%s %s: %d", method, body ? body : "", status);
 }
 
 static void read_secret(void)
 {
-    send_json("GET", NULL, NULL, 200);
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = NULL;
+    EK_AUTOFREE char *body = NULL;
+
+    ck_assert_int_eq(apiworld_request(&bench.world, "GET", SECRET, NULL, &body), 200);
+    ck_assert_int_eq(ek_obj_parse(body, strlen(body), &obj, NULL), 0);
+    ek_cert_secret_done(&secret);
+    ek_cert_secret_read(obj, &secret);
+    ek_cert_secret_facts(&secret, names, 1, &facts);
 }
 
 /* For what must not happen: gives it time for a few turns of the loop. */
@@ -126,14 +94,15 @@ static void read_secret_later(void)
 
 /* ---- Keepers ---- */
 
-static void start_keeper(struct keeper *k, bool leads, const char *cert_path)
+static void start_keeper(int i, bool leads, const char *cert_path)
 {
-    struct ek_err err;
+    struct ek_subject_env env = subjectbench_env(&bench, (size_t)i);
+    struct keeper *k = &keepers[i];
 
-    k->leads = leads;
+    bench.slots[i].leads = leads;
     k->identity = ek_tls_identity_new();
     k->certs =
-        ek_webhook_certs_new(&(struct ek_webhook_certs_config){.loop = &bench.loop,
+        ek_webhook_certs_new(&(struct ek_webhook_certs_config){.loop = env.loop,
                                                                .identity = k->identity,
                                                                .cert_path = cert_path,
                                                                .namespace = "default",
@@ -146,17 +115,9 @@ static void start_keeper(struct keeper *k, bool leads, const char *cert_path)
     ek_webhook_certs_expect(k->certs, EK_PUBLISHER_MUTATING);
     k->has_files = ek_webhook_certs_runnable(k->certs, &k->files);
     if (k->has_files)
-        ck_assert_int_eq(k->files.start(k->files.ctx, &err), 0);
-    k->controller = ek_controller_new(&ek_certificates_subject,
-                                      &(struct ek_subject_env){.loop = &bench.loop,
-                                                               .client = bench.client,
-                                                               .serving = {.certs = k->certs},
-                                                               .now_ms = now_ms,
-                                                               .may_write = may_write,
-                                                               .ctx = k});
-    ek_controller_runnables(k->controller, &k->watch, &k->runner);
-    ck_assert_int_eq(k->watch.start(k->watch.ctx, &err), 0);
-    ck_assert_int_eq(k->runner.start(k->runner.ctx, &err), 0);
+        subjectbench_start_runnable(&k->files);
+    env.serving.certs = k->certs;
+    subjectbench_run(&bench, (size_t)i, &env);
 }
 
 static void on_stopped(void *token)
@@ -169,14 +130,14 @@ static void stop_keepers(void)
 {
     for (int i = 0; i < REPLICAS; i++) {
         struct keeper *k = &keepers[i];
-        int want = n_stopped + 1 + k->has_files;
         if (!k->certs)
             continue;
-        if (k->has_files)
+        n_stopped = 0;
+        if (k->has_files) {
             k->files.stop(k->files.ctx, on_stopped, NULL);
-        ek_controller_close(k->controller, on_stopped, NULL);
-        while (n_stopped < want)
-            uv_run(&bench.loop, UV_RUN_ONCE);
+            clientbench_run_until(&bench.world.bench, &n_stopped);
+        }
+        subjectbench_close(&bench, (size_t)i);
         ek_webhook_certs_free(k->certs);
         ek_tls_identity_free(k->identity);
         *k = (struct keeper){0};
@@ -189,10 +150,7 @@ static void teardown(void)
     ek_cert_secret_done(&secret);
     secret = (struct ek_cert_secret){0};
     uv_close((uv_handle_t *)&watch, NULL);
-    ek_apishell_close(shell, NULL, NULL);
-    clientbench_stop(&bench);
-    ek_apiserver_free(core);
-    ek_client_config_free(config);
+    subjectbench_stop(&bench);
 }
 
 /* How many authorities k trusts. */
@@ -223,7 +181,7 @@ static void on_turn(uv_prepare_t *prepare)
             trusted(&keepers[i]) != goal->n_trusted)
             return;
     reached = 1;
-    uv_stop(&bench.loop);
+    uv_stop(&bench.world.bench.loop);
 }
 
 /* Runs until the keepers serve a leaf that was made at made_ms and trust n authorities. */
@@ -234,17 +192,17 @@ static void until(int64_t made_ms, int n_trusted, int n_keepers)
     reached = 0;
     watch.data = &goal;
     uv_prepare_start(&watch, on_turn);
-    clientbench_run_until(&bench, &reached);
+    clientbench_run_until(&bench.world.bench, &reached);
     uv_prepare_stop(&watch);
 }
 
 /* The clock is later by ms; everybody looks. */
 static void pass(int64_t ms)
 {
-    clock_ms += ms;
+    subjectbench_now += ms;
     for (int i = 0; i < REPLICAS; i++)
         if (keepers[i].certs)
-            ek_controller_observe(keepers[i].controller);
+            ek_controller_observe(bench.slots[i].controller);
 }
 
 static void publish(int i, bool everywhere)
@@ -258,8 +216,8 @@ static void publish(int i, bool everywhere)
 /* Two that both believe to lead write one Secret and serve the same. */
 START_TEST(one_secret)
 {
-    start_keeper(&keepers[0], true, NULL);
-    start_keeper(&keepers[1], true, NULL);
+    start_keeper(0, true, NULL);
+    start_keeper(1, true, NULL);
     until(NOW, 1, 2);
     read_secret();
     ck_assert(facts.leaf.usable && facts.leaf_is_of_ca && facts.ca.usable);
@@ -272,10 +230,10 @@ END_TEST
 /* Who does not lead makes nothing, and serves as soon as somebody has. */
 START_TEST(follower)
 {
-    start_keeper(&keepers[0], false, NULL);
-    send_json("GET", NULL, NULL, 404);
+    start_keeper(0, false, NULL);
+    send_json("GET", NULL, 404);
     ck_assert(ek_tls_identity_not_after(keepers[0].identity) == EK_TIME_UNSET);
-    start_keeper(&keepers[1], true, NULL);
+    start_keeper(1, true, NULL);
     until(NOW, 1, 2);
 }
 END_TEST
@@ -283,10 +241,10 @@ END_TEST
 /* A leader that could not write, because it was none, does so once it leads. */
 START_TEST(leadership)
 {
-    start_keeper(&keepers[0], false, NULL);
-    send_json("GET", NULL, NULL, 404);
-    keepers[0].leads = true;
-    ek_controller_elected(keepers[0].controller);
+    start_keeper(0, false, NULL);
+    send_json("GET", NULL, 404);
+    bench.slots[0].leads = true;
+    ek_controller_elected(bench.slots[0].controller);
     until(NOW, 1, 1);
 }
 END_TEST
@@ -295,15 +253,15 @@ END_TEST
  * none of which comes early. */
 START_TEST(rotation)
 {
-    start_keeper(&keepers[0], true, NULL);
-    start_keeper(&keepers[1], false, NULL);
+    start_keeper(0, true, NULL);
+    start_keeper(1, false, NULL);
     until(NOW, 1, 2);
     EK_AUTOFREE char *first = ek_xstrdup(ek_webhook_ca_bundle(keepers[0].certs));
     pass(300 * DAY);
-    until(clock_ms, 1, 2);
+    until(subjectbench_now, 1, 2);
     ck_assert_str_eq(ek_webhook_ca_bundle(keepers[1].certs), first);
-    pass(8 * 365 * DAY); /* the leaf has ended meanwhile, and the authority is due */
-    int64_t leaf_ms = clock_ms;
+    pass(INT64_C(8) * 365 * DAY); /* the leaf has ended meanwhile, and the authority is due */
+    int64_t leaf_ms = subjectbench_now;
     until(leaf_ms, 2, 2);
     ck_assert_uint_eq(keepers[1].n_changed, 2);
 
@@ -324,11 +282,11 @@ START_TEST(rotation)
     read_secret_later();
     ck_assert(facts.next_ca.usable && !facts.old_ca.present);
     pass(EK_CERT_OVERLAP_MS);
-    until(clock_ms, 2, 2);
+    until(subjectbench_now, 2, 2);
     read_secret();
     ck_assert(facts.leaf_is_of_ca && facts.old_ca.present && !facts.next_ca.present);
 
-    int64_t switched_ms = clock_ms;
+    int64_t switched_ms = subjectbench_now;
     pass(EK_CERT_LEAVING_MS);
     until(switched_ms, 1, 2);
     ck_assert_ptr_null(strstr(ek_webhook_ca_bundle(keepers[0].certs), first));
@@ -340,31 +298,29 @@ END_TEST
 START_TEST(meddling)
 {
     static const struct {
-        const char *name, *type, *patch; /* NULL: it is deleted */
-        int n_trusted;                   /* afterwards; the leaf is the same */
+        const char *name, *patch; /* NULL: it is deleted */
+        int n_trusted;            /* afterwards; the leaf is the same */
     } rows[] = {
-        {"deleted", NULL, NULL, 2},
-        {"emptied", "application/merge-patch+json", "{\"data\":null}", 2},
-        {"without authority", "application/merge-patch+json",
-         "{\"data\":{\"ca.crt\":null,\"ca.key\":null}}", 2},
-        {"garbage", "application/merge-patch+json",
-         "{\"data\":{\"ca.crt\":\"AAAA\",\"tls.crt\":\"AAAA\",\"tls.key\":\"AAAA\"}}", 2},
-        {"without the authority's key", "application/merge-patch+json",
-         "{\"data\":{\"ca.key\":null}}", 2},
+        {"deleted", NULL, 2},
+        {"emptied", "{\"data\":null}", 2},
+        {"without authority", "{\"data\":{\"ca.crt\":null,\"ca.key\":null}}", 2},
+        {"garbage", "{\"data\":{\"ca.crt\":\"AAAA\",\"tls.crt\":\"AAAA\",\"tls.key\":\"AAAA\"}}",
+         2},
+        {"without the authority's key", "{\"data\":{\"ca.key\":null}}", 2},
     };
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
-        start_keeper(&keepers[0], true, NULL);
-        start_keeper(&keepers[1], false, NULL);
+        start_keeper(0, true, NULL);
+        start_keeper(1, false, NULL);
         until(NOW, 1, 2);
         read_secret();
         EK_AUTOFREE char *leaf = ek_xstrdup(secret.leaf.cert);
         EK_AUTOFREE char *ca = ek_xstrdup(secret.ca.cert);
-        clock_ms += 1000; /* a leaf made from now on would have another end */
+        subjectbench_now += 1000; /* a leaf made from now on would have another end */
         if (rows[i].patch)
-            send_json("PATCH", rows[i].type, rows[i].patch, 200);
+            send_json("PATCH", rows[i].patch, 200);
         else
-            send_json("DELETE", NULL, NULL, 200);
+            send_json("DELETE", NULL, 200);
         until(NOW, rows[i].n_trusted, 2);
         read_secret();
         ck_assert_msg(!strcmp(secret.leaf.cert, leaf) && !strcmp(secret.ca.cert, ca), "%s",
@@ -372,10 +328,10 @@ START_TEST(meddling)
         ck_assert_msg(facts.leaf.usable && facts.next_ca.usable, "%s", rows[i].name);
         publish(0, true);
         pass(EK_CERT_OVERLAP_MS);
-        until(clock_ms, 2, 2);
+        until(subjectbench_now, 2, 2);
         stop_keepers();
-        send_json("DELETE", NULL, NULL, 200);
-        clock_ms = NOW;
+        send_json("DELETE", NULL, 200);
+        subjectbench_now = NOW;
     }
 }
 END_TEST
@@ -387,14 +343,14 @@ START_TEST(leaf_is_spoilt)
                                           "{\"data\":{\"tls.key\":null}}",
                                           "{\"data\":{\"tls.key\":\"AAAA\"}}"};
 
-    start_keeper(&keepers[0], true, NULL);
-    start_keeper(&keepers[1], false, NULL);
+    start_keeper(0, true, NULL);
+    start_keeper(1, false, NULL);
     until(NOW, 1, 2);
     EK_AUTOFREE char *bundle = ek_xstrdup(ek_webhook_ca_bundle(keepers[0].certs));
     for (size_t i = 0; i < EK_ARRAY_SIZE(patches); i++) {
-        clock_ms += 1000;
-        send_json("PATCH", "application/merge-patch+json", patches[i], 200);
-        until(clock_ms, 1, 2);
+        subjectbench_now += 1000;
+        send_json("PATCH", patches[i], 200);
+        until(subjectbench_now, 1, 2);
         ck_assert_str_eq(ek_webhook_ca_bundle(keepers[1].certs), bundle);
     }
 }
@@ -414,16 +370,16 @@ START_TEST(files)
     testdir_put(dir, "tls.crt", leaf.cert, 0600);
     testdir_put(dir, "tls.key", leaf.key, 0600);
     testdir_put(dir, "ca.crt", authority.cert, 0600);
-    start_keeper(k, true, dir);
+    start_keeper(0, true, dir);
     ck_assert_str_eq(ek_webhook_ca_bundle(k->certs), authority.cert);
     ck_assert_int_eq(ek_tls_identity_not_after(k->identity),
                      ek_cert_read(leaf.cert, NULL).not_after_ms);
     EK_AUTOFREE char *both = ek_xasprintf("%s%s", authority.cert, other.cert);
     testdir_put(dir, "ca.crt", both, 0600);
     until(ek_cert_read(leaf.cert, NULL).not_after_ms - LEAF_LEFT_MS, 2, 1);
-    ek_controller_elected(k->controller); /* nothing to it */
+    ek_controller_elected(bench.slots[0].controller); /* nothing to it */
     publish(0, true);
-    send_json("GET", NULL, NULL, 404);
+    send_json("GET", NULL, 404);
     stop_keepers();
     testdir_remove(dir);
     testpki_done(&leaf);

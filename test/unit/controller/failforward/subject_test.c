@@ -4,19 +4,17 @@
  * and without consent, and what another replica knows. The objects are those of an upgrade whose
  * plan failed while a webhook was down: S1 retries the plan.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "controller/debug/debug.h"
+#include "api/base/mem.h"
 #include "controller/failforward/subject.h"
 #include "controller/failforward/watch.h"
 #include "reconcilers/failforward/report.h"
-#include "test/support/apiworld.h"
+#include "test/support/subjectbench.h"
 #include "test/support/suite.h"
 
 #define OLM     "/apis/operators.coreos.com/v1alpha1/namespaces/ns/"
 #define REPORTS "/apis/evenkeel.dev/v1alpha1/namespaces/ns/failforwardstatuses"
-#define CRDS    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define SUB     OLM "subscriptions/op"
 #define PLAN    OLM "installplans/p2"
 #define EVENTS  "/apis/events.k8s.io/v1/namespaces/ns/events"
@@ -24,36 +22,18 @@
     "{\"metadata\":{\"name\":\"cluster\"},\"spec\":{\"mode\":\"%s\",\"graceSeconds\":0,"           \
     "\"olmVersions\":\"%s\"}}"
 
-static struct apiworld world;
-static struct ek_metrics *metrics;
-static struct ek_standard_metrics standard;
-static struct ek_registry *registry;
-static struct ek_recorder *recorder;
-static struct ek_controller_row row;
-static struct ek_controller *controller;
+static struct subjectbench bench;
 static const struct ek_subject *subject = &ek_failforward_subject;
-static bool leads;
 static bool is_held; /* what was judged is not written yet; see held_stage */
 static unsigned n_held;
 static unsigned n_observed; /* see busy_observe */
 static int64_t last_again_ms;
 
-static bool may_write(void *ctx)
-{
-    (void)ctx;
-    return leads;
-}
-
-static int64_t now_ms(void)
-{
-    return INT64_C(1795172400000); /* 2026-11-20T11:00:00Z */
-}
-
 /* ---- The cluster ---- */
 
 static void post(const char *path, const char *body)
 {
-    ck_assert_msg(apiworld_request(&world, "POST", path, body, NULL) == 201, "%s: %s", path, body);
+    subjectbench_post(&bench, path, body);
 }
 
 static void install(const char *group, const char *plural, const char *kind, const char *version)
@@ -66,7 +46,7 @@ static void install(const char *group, const char *plural, const char *kind, con
         "true}}}]}}",
         plural, group, group, strcmp(kind, "FailForwardPolicy") == 0 ? "Cluster" : "Namespaced",
         plural, plural, kind, version);
-    post(CRDS, crd);
+    post(SUBJECTBENCH_CRDS, crd);
 }
 
 static void install_olm(void)
@@ -91,17 +71,8 @@ static void install_reports(void)
 
 static void patch(const char *path, const char *body)
 {
-    struct outcome out = {0};
-    const struct ek_request request = {.method = "PATCH",
-                                       .path = path,
-                                       .content_type = "application/merge-patch+json",
-                                       .body = body,
-                                       .body_size = strlen(body)};
-
-    ek_client_send(world.admin, &request, outcome_keep, &out);
-    clientbench_run_until(&world.bench, &out.n_done);
-    ck_assert_msg(out.status == 200, "%s: %d", path, out.status);
-    outcome_done(&out);
+    int status = apiworld_request(&bench.world, "PATCH", path, body, NULL);
+    ck_assert_msg(status == 200, "%s: %d", path, status);
 }
 
 /* Version 2 failed at the webhook of version 1. */
@@ -133,83 +104,24 @@ static void consent(const char *mode, const char *versions)
 
 /* ---- The process ---- */
 
-static void start(void)
-{
-    struct ek_runnable watch, runner;
-    struct ek_err err = {0};
-    const struct ek_subject_env env = {.loop = &world.bench.loop,
-                                       .client = world.bench.client,
-                                       .metrics = metrics,
-                                       .recorder = recorder,
-                                       .now_ms = now_ms,
-                                       .may_write = may_write,
-                                       .observer = ek_registry_observer(registry, 0),
-                                       .queue = ek_registry_queue(registry, 0)};
-
-    controller = ek_controller_new(subject, &env);
-    ek_registry_set(registry, 0, controller);
-    ek_controller_runnables(controller, &watch, &runner);
-    ck_assert_int_eq(watch.start(watch.ctx, &err), 0);
-    ck_assert_int_eq(runner.start(runner.ctx, &err), 0);
-}
-
 static void begin(const char *rules)
 {
-    apiworld_start(&world, rules);
-    leads = true;
-    metrics = ek_metrics_new();
-    ek_standard_metrics_init(&standard, metrics);
-    recorder = ek_recorder_new(&world.bench.loop,
-                               &(struct ek_recorder_config){.client = world.bench.client,
-                                                            .instance = "test",
-                                                            .may_record = may_write});
-    row = ek_subject_registry_row(&ek_failforward_subject);
-    registry = ek_registry_new(&row, 1, &standard, NULL);
+    subjectbench_start(&bench, rules, &subject, 1);
+}
+
+static void start(void)
+{
+    subjectbench_run(&bench, 0, NULL);
 }
 
 static void end(void)
 {
-    ek_controller_close(controller, NULL, NULL);
-    ek_recorder_close(recorder, NULL, NULL);
-    apiworld_stop(&world);
-    ek_metrics_free(metrics);
-    ek_registry_free(registry);
-}
-
-/* Turns the loop, by requests, until text that write makes has piece in it. */
-static void wait_for_text(void (*write)(struct ek_buf *out), const char *piece)
-{
-    for (bool found = false; !found;) {
-        EK_AUTO(ek_buf) out;
-        ek_buf_init(&out, EK_DEBUG_ANSWER_MAX);
-        write(&out);
-        found = strstr(ek_buf_str(&out), piece) != NULL;
-        if (!found)
-            apiworld_request(&world, "GET", "/version", NULL, NULL);
-    }
-}
-
-static void write_metrics(struct ek_buf *out)
-{
-    ek_registry_collect(registry);
-    ck_assert_int_eq(ek_metrics_write(metrics, EK_METRICS_TEXT, out), 0);
-}
-
-static void write_debug(struct ek_buf *out)
-{
-    const struct ek_debug debug = {.registry = registry};
-    const struct ek_debug_now now = {0};
-
-    ek_debug_answer(&debug, "all", 3, &now, NULL, out);
+    subjectbench_stop(&bench);
 }
 
 static void check_absent(const char *path, const char *piece)
 {
-    char *body = NULL;
-
-    apiworld_request(&world, "GET", path, NULL, &body);
-    ck_assert_msg(!strstr(body, piece), "%s: %s", path, body);
-    ek_free(body);
+    subjectbench_check_absent(&bench, path, piece);
 }
 
 /* Reads until a text is gone. */
@@ -217,7 +129,7 @@ static void wait_without(const char *path, const char *piece)
 {
     for (bool found = true; found;) {
         char *body = NULL;
-        ck_assert_int_eq(apiworld_request(&world, "GET", path, NULL, &body), 200);
+        ck_assert_int_eq(apiworld_request(&bench.world, "GET", path, NULL, &body), 200);
         found = strstr(body, piece) != NULL;
         ek_free(body);
     }
@@ -245,7 +157,7 @@ static bool held_stage(void *data, int64_t now, struct ek_arena *arena, struct e
 static void held_answered(void *data, const struct ek_intent *intent, const struct ek_obj *obj,
                           struct ek_err *err)
 {
-    ck_assert_int_eq(err->code * !intent->tag, 0);
+    ck_assert(!err->code || intent->tag);
     if (intent->tag)
         ek_failforward_subject.answered(data, intent, obj, err);
 }
@@ -254,14 +166,14 @@ static void held_answered(void *data, const struct ek_intent *intent, const stru
 static void wait_until_seen(enum ek_ff_row watched, const char *path)
 {
     const struct ek_store *store =
-        ek_watchset_store(ek_controller_watchset(controller), (size_t)watched);
+        ek_watchset_store(ek_controller_watchset(bench.slots[0].controller), (size_t)watched);
     char *body = NULL;
     struct ek_obj *obj;
 
-    ck_assert_int_eq(apiworld_request(&world, "GET", path, NULL, &body), 200);
+    ck_assert_int_eq(apiworld_request(&bench.world, "GET", path, NULL, &body), 200);
     ck_assert_int_eq(ek_obj_parse(body, strlen(body), &obj, NULL), 0);
     while (!ek_store_has_reached(store, ek_obj_resource_version(obj)))
-        apiworld_request(&world, "GET", "/version", NULL, NULL);
+        subjectbench_turn(&bench);
     ek_obj_unref(obj);
     ek_free(body);
 }
@@ -272,7 +184,7 @@ START_TEST(a_cluster_without_olm)
 {
     begin(NULL);
     start();
-    wait_for_text(write_debug, "OLM v0 is not installed");
+    subjectbench_wait_for_debug(&bench, "OLM v0 is not installed");
     end();
 }
 END_TEST
@@ -282,8 +194,8 @@ START_TEST(a_cluster_without_our_kinds)
     begin(NULL);
     install_olm();
     start();
-    wait_for_text(write_debug, "apply deploy/overlays/failforward");
-    wait_for_text(write_debug, "\"namespaces\":0");
+    subjectbench_wait_for_debug(&bench, "apply deploy/overlays/failforward");
+    subjectbench_wait_for_debug(&bench, "\"namespaces\":0");
     end();
 }
 END_TEST
@@ -296,17 +208,18 @@ START_TEST(consent_decides)
     install_reports();
     make_failure();
     start();
-    wait_for_text(write_debug, "\"namespaces\":1,\"namespacesTooLarge\":0,\"withConsent\":0");
+    subjectbench_wait_for_debug(&bench,
+                                "\"namespaces\":1,\"namespacesTooLarge\":0,\"withConsent\":0");
     patch(SUB, "{\"metadata\":{\"annotations\":{\"failforward.evenkeel.dev/mode\":\"Observe\"}}}");
-    apiworld_wait_for(&world, REPORTS "/op", "\"class\":\"F2\"");
-    apiworld_wait_for(&world, REPORTS "/op", "\"name\":\"op\",\"uid\":");
-    apiworld_wait_for(&world, EVENTS, "\"reason\":\"OperatorFailing\"");
-    wait_for_text(write_metrics,
-                  "evenkeel_failforward_failing{subscription_namespace=\"ns\",subscription="
-                  "\"op\",class=\"F2\"} 1");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"class\":\"F2\"");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"name\":\"op\",\"uid\":");
+    apiworld_wait_for(&bench.world, EVENTS, "\"reason\":\"OperatorFailing\"");
+    subjectbench_wait_for_metrics(
+        &bench, "evenkeel_failforward_failing{subscription_namespace=\"ns\",subscription="
+                "\"op\",class=\"F2\"} 1");
     check_absent(PLAN, "\"phase\":\"Installing\"");
     patch(SUB, "{\"metadata\":{\"annotations\":{\"failforward.evenkeel.dev/mode\":\"Off\"}}}");
-    apiworld_wait_for(&world, REPORTS "/op", "\"mode\":\"Off\"");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"mode\":\"Off\"");
     check_absent(PLAN, "\"phase\":\"Installing\"");
     end();
 }
@@ -320,11 +233,11 @@ START_TEST(a_step_is_carried_out_and_remembered)
     make_failure();
     consent("Assist", "Any");
     start();
-    apiworld_wait_for(&world, PLAN, "\"phase\":\"Installing\"");
-    apiworld_wait_for(&world, REPORTS "/op", "\"writes\":[{\"name\":\"Retry\",\"count\":1");
-    apiworld_wait_for(&world, EVENTS, "\"reason\":\"Retry\"");
-    wait_for_text(write_metrics,
-                  "evenkeel_failforward_actions_total{action=\"Retry\",result=\"done\"} 1");
+    apiworld_wait_for(&bench.world, PLAN, "\"phase\":\"Installing\"");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"writes\":[{\"name\":\"Retry\",\"count\":1");
+    apiworld_wait_for(&bench.world, EVENTS, "\"reason\":\"Retry\"");
+    subjectbench_wait_for_metrics(
+        &bench, "evenkeel_failforward_actions_total{action=\"Retry\",result=\"done\"} 1");
     end();
 }
 END_TEST
@@ -338,12 +251,12 @@ START_TEST(the_version_of_olm_is_a_gate)
     make_failure();
     consent("Assist", "Tried");
     start();
-    apiworld_wait_for(&world, REPORTS "/op", "\"reason\":\"UntriedOLM\"");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"reason\":\"UntriedOLM\"");
     check_absent(PLAN, "\"phase\":\"Installing\"");
     post("/api/v1/namespaces", "{\"metadata\":{\"name\":\"olm\"}}");
     post("/apis/operators.coreos.com/v1alpha1/namespaces/olm/clusterserviceversions",
          "{\"metadata\":{\"name\":\"packageserver\"},\"spec\":{\"version\":\"0.46.0\"}}");
-    apiworld_wait_for(&world, PLAN, "\"phase\":\"Installing\"");
+    apiworld_wait_for(&bench.world, PLAN, "\"phase\":\"Installing\"");
     end();
 }
 END_TEST
@@ -385,14 +298,14 @@ START_TEST(consent_ends_before_the_write)
          "\"operator\":\"DoesNotExist\"}]}}}");
     start();
     while (!n_held)
-        apiworld_request(&world, "GET", "/version", NULL, NULL);
+        subjectbench_turn(&bench);
     if (cases[_i].in)
         post(cases[_i].in, cases[_i].body);
     else
         patch(cases[_i].path, cases[_i].body);
     wait_until_seen(cases[_i].row, cases[_i].path);
     is_held = false;
-    wait_for_text(write_debug, cases[_i].then);
+    subjectbench_wait_for_debug(&bench, cases[_i].then);
     check_absent(PLAN, "\"phase\":\"Installing\"");
     end();
     subject = &ek_failforward_subject;
@@ -435,8 +348,8 @@ static void withdrawing_answered(void *data, const struct ek_intent *intent,
             .authorization = "Bearer root",
             .body = withdrawal->body ? ek_str_from(withdrawal->body) : (struct ek_str){0}};
         struct ek_apiserver_response response = {0};
-        ek_apiserver_handle(ek_apiserver_find_peer(world.core, "cp-a"), &request, now_ms(),
-                            &response);
+        ek_apiserver_handle(ek_apiserver_find_peer(bench.world.core, "cp-a"), &request,
+                            subjectbench_now, &response);
         ck_assert_msg(response.status && response.status < 300, "%d: %s", response.status,
                       ek_buf_str(&response.body));
         ek_apiserver_response_done(&response);
@@ -470,13 +383,13 @@ START_TEST(consent_is_read_again_before_a_step)
          "\"operator\":\"DoesNotExist\"}]}}}");
     start();
     while (withdrawal)
-        apiworld_request(&world, "GET", "/version", NULL, NULL);
+        subjectbench_turn(&bench);
     if (withdrawals[_i].allows) {
-        apiworld_wait_for(&world, PLAN, "\"phase\":\"Installing\"");
+        apiworld_wait_for(&bench.world, PLAN, "\"phase\":\"Installing\"");
     } else {
         unsigned n = n_observed;
         while (n_observed == n)
-            apiworld_request(&world, "GET", "/version", NULL, NULL);
+            subjectbench_turn(&bench);
         check_absent(PLAN, "\"phase\":\"Installing\"");
     }
     end();
@@ -493,12 +406,13 @@ START_TEST(another_replica_goes_on)
     install_reports();
     make_failure();
     consent("Assist", "Any");
-    leads = false;
+    bench.slots[0].leads = false;
     start();
-    wait_for_text(write_metrics, "evenkeel_failforward_failing{subscription_namespace=\"ns\"");
+    subjectbench_wait_for_metrics(&bench,
+                                  "evenkeel_failforward_failing{subscription_namespace=\"ns\"");
     check_absent(REPORTS, "\"name\":\"op\"");
     char *sub = NULL;
-    apiworld_request(&world, "GET", SUB, NULL, &sub);
+    apiworld_request(&bench.world, "GET", SUB, NULL, &sub);
     char *uid = strstr(sub, "\"uid\":\"");
     ck_assert_ptr_nonnull(uid);
     EK_AUTOFREE char *report = ek_xasprintf(
@@ -510,11 +424,11 @@ START_TEST(another_replica_goes_on)
     patch(REPORTS "/op/status",
           "{\"status\":{\"episode\":{\"failing\":\"v2\",\"since\":\"2026-11-20T10:00:00Z\","
           "\"writes\":[{\"name\":\"Retry\",\"count\":3,\"lastTime\":\"2026-11-20T10:59:59Z\"}]}}}");
-    leads = true;
-    ek_controller_elected(controller);
-    apiworld_wait_for(&world, REPORTS "/op", "\"class\":\"F2\"");
+    bench.slots[0].leads = true;
+    ek_controller_elected(bench.slots[0].controller);
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"class\":\"F2\"");
     check_absent(PLAN, "\"phase\":\"Installing\"");
-    apiworld_wait_for(&world, REPORTS "/op", "\"name\":\"Retry\",\"count\":3");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"name\":\"Retry\",\"count\":3");
     end();
 }
 END_TEST
@@ -532,13 +446,15 @@ START_TEST(a_large_namespace)
     }
     consent("Observe", "Any");
     start();
-    wait_for_text(write_debug, "\"namespaces\":1,\"namespacesTooLarge\":1,\"withConsent\":0");
-    wait_for_text(write_metrics, "evenkeel_failforward_namespaces_not_judged 1\n");
+    subjectbench_wait_for_debug(&bench,
+                                "\"namespaces\":1,\"namespacesTooLarge\":1,\"withConsent\":0");
+    subjectbench_wait_for_metrics(&bench, "evenkeel_failforward_namespaces_not_judged 1\n");
     check_absent(REPORTS, "\"name\":\"op\"");
-    ck_assert_int_eq(apiworld_request(&world, "DELETE", OLM "subscriptions/s0", NULL, NULL), 200);
-    wait_for_text(write_debug, "\"namespacesTooLarge\":0,\"withConsent\":200");
-    wait_for_text(write_metrics, "evenkeel_failforward_namespaces_not_judged 0\n");
-    apiworld_wait_for(&world, REPORTS "/op", "\"class\":\"F2\"");
+    ck_assert_int_eq(apiworld_request(&bench.world, "DELETE", OLM "subscriptions/s0", NULL, NULL),
+                     200);
+    subjectbench_wait_for_debug(&bench, "\"namespacesTooLarge\":0,\"withConsent\":200");
+    subjectbench_wait_for_metrics(&bench, "evenkeel_failforward_namespaces_not_judged 0\n");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"class\":\"F2\"");
     end();
 }
 END_TEST
@@ -564,7 +480,7 @@ START_TEST(no_namespace_starves)
     busy.observe = busy_observe;
     subject = &busy;
     begin(NULL);
-    leads = false;
+    bench.slots[0].leads = false;
     install_olm();
     install_reports();
     for (int i = 0; i < 65; i++) {
@@ -577,13 +493,13 @@ START_TEST(no_namespace_starves)
     consent("Observe", "Any");
     start();
     while (n_observed < 1)
-        apiworld_request(&world, "GET", "/version", NULL, NULL);
+        subjectbench_turn(&bench);
     ck_assert_int_eq(last_again_ms, ek_failforward_subject.pace.gap_ms);
     while (n_observed < 2)
-        apiworld_request(&world, "GET", "/version", NULL, NULL);
+        subjectbench_turn(&bench);
     EK_AUTO(ek_buf) out;
-    ek_buf_init(&out, EK_DEBUG_ANSWER_MAX);
-    write_debug(&out);
+    ek_buf_init(&out, SUBJECTBENCH_TEXT_MAX);
+    subjectbench_debug(&bench, &out);
     ck_assert_ptr_nonnull(strstr(ek_buf_str(&out), "\"withConsent\":65"));
     end();
     subject = &ek_failforward_subject;
@@ -601,8 +517,9 @@ START_TEST(a_catalog_is_deleted)
          "{\"metadata\":{\"name\":\"cat\"},\"spec\":{\"address\":\"127.0.0.1:1\"}}");
     consent("Observe", "Any");
     start();
-    apiworld_wait_for(&world, REPORTS "/op", "\"catalogError\":\"registry 127.0.0.1:1");
-    ck_assert_int_eq(apiworld_request(&world, "DELETE", OLM "catalogsources/cat", NULL, NULL), 200);
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"catalogError\":\"registry 127.0.0.1:1");
+    ck_assert_int_eq(apiworld_request(&bench.world, "DELETE", OLM "catalogsources/cat", NULL, NULL),
+                     200);
     wait_without(REPORTS "/op", "catalogError");
     end();
 }
@@ -618,10 +535,10 @@ START_TEST(a_missing_right_is_reported)
     make_failure();
     consent("Assist", "Any");
     start();
-    apiworld_wait_for(&world, REPORTS "/op", "\"reason\":\"ActionNotAllowed\"");
-    apiworld_wait_for(&world, REPORTS "/op", "installplans");
-    wait_for_text(write_metrics,
-                  "evenkeel_failforward_actions_total{action=\"Retry\",result=\"denied\"} 1");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"reason\":\"ActionNotAllowed\"");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "installplans");
+    subjectbench_wait_for_metrics(
+        &bench, "evenkeel_failforward_actions_total{action=\"Retry\",result=\"denied\"} 1");
     check_absent(PLAN, "\"phase\":\"Installing\"");
     end();
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "api/base/mem.h"
-#include "controller/manager/subject.h"
-#include "test/support/apiworld.h"
+#include "test/support/subjectbench.h"
 #include "test/support/suite.h"
 
 #define CM "/api/v1/namespaces/default/configmaps"
@@ -52,16 +51,14 @@ static struct {
     bool peers_matter;
     int lose_after; /* leads no more after so many answers; 0: never */
     int n_answers;
-    bool leads;
+    bool leads; /* at the start */
     int n_runs, n_failed;
     enum ek_reconciled result;
     char error[sizeof((struct ek_err *)0)->message];
-    int closed;
 } fake;
 
-static struct apiworld world;
+static struct subjectbench bench;
 static struct ek_controller *controller;
-static struct ek_recorder *recorder;
 static int n_named; /* objects, so that each has a name of its own */
 
 static void trace(const char *word)
@@ -73,7 +70,7 @@ static void trace(const char *word)
 static void *fake_new(struct ek_controller *c, const struct ek_subject_env *env)
 {
     ck_assert_ptr_nonnull(ek_controller_watchset(c));
-    ck_assert_ptr_eq(env->loop, &world.bench.loop);
+    ck_assert_ptr_eq(env->loop, &bench.world.bench.loop);
     return &fake;
 }
 
@@ -181,7 +178,7 @@ static void fake_answered(void *subject, const struct ek_intent *intent, const s
     else if (fake.rewords && err->code)
         ek_err_set(err, err->code, "reworded");
     if (fake.lose_after && ++fake.n_answers == fake.lose_after)
-        fake.leads = false;
+        bench.slots[0].leads = false;
 }
 
 static void fake_ended(void *subject)
@@ -228,17 +225,6 @@ static const struct ek_subject two_keys = {.name = "fake",
 
 /* ---- The process ---- */
 
-static bool may_write(void *ctx)
-{
-    (void)ctx;
-    return fake.leads;
-}
-
-static int64_t now_ms(void)
-{
-    return 77;
-}
-
 static void on_end(void *ctx, enum ek_reconciled result, int64_t duration_ms)
 {
     (void)ctx;
@@ -258,12 +244,6 @@ static void on_failed(void *ctx, const char *key, const char *id, enum ek_reconc
     snprintf(fake.error, sizeof fake.error, "%.200s", err->message);
 }
 
-static void on_closed(void *ctx)
-{
-    (void)ctx;
-    fake.closed = 1;
-}
-
 static void setup(void)
 {
     memset(&fake, 0, sizeof fake);
@@ -276,30 +256,24 @@ static void setup(void)
 
 static void start_with(const struct ek_subject *subject, const char *permissions)
 {
-    struct ek_runnable watch, runner;
-    struct ek_err err = {0};
+    struct ek_subject_env env;
 
-    apiworld_start(&world, permissions);
-    recorder = ek_recorder_new(
-        &world.bench.loop,
-        &(struct ek_recorder_config){.client = world.bench.client, .instance = "test"});
-    controller = ek_controller_new(
-        subject, &(struct ek_subject_env){.loop = &world.bench.loop,
-                                          .client = world.bench.client,
-                                          .recorder = recorder,
-                                          .now_ms = now_ms,
-                                          .may_write = may_write,
-                                          .observer = {.end = on_end, .failed = on_failed}});
-    ek_controller_runnables(controller, &watch, &runner);
-    ck_assert_str_eq(watch.name, "fake informers");
-    ck_assert_str_eq(runner.name, "fake");
-    ck_assert_int_eq(watch.start(watch.ctx, &err), 0);
-    ck_assert(!watch.ready(watch.ctx));
-    while (!watch.ready(watch.ctx))
-        uv_run(&world.bench.loop, UV_RUN_ONCE);
+    subjectbench_start(&bench, permissions, &subject, 1);
+    bench.slots[0].leads = fake.leads;
+    subjectbench_now = 77;
+    env = subjectbench_env(&bench, 0);
+    env.observer = (struct ek_runner_observer){.end = on_end, .failed = on_failed};
+    controller = subjectbench_make(&bench, 0, &env);
+    const struct ek_runnable *watch = &bench.slots[0].watch, *runner = &bench.slots[0].runner;
+    ck_assert_str_eq(watch->name, "fake informers");
+    ck_assert_str_eq(runner->name, "fake");
+    subjectbench_start_runnable(watch);
+    ck_assert(!watch->ready(watch->ctx));
+    while (!watch->ready(watch->ctx))
+        uv_run(&bench.world.bench.loop, UV_RUN_ONCE);
     ck_assert_str_eq(fake.trace, "start ");
     fake.trace[0] = '\0';
-    ck_assert_int_eq(runner.start(runner.ctx, &err), 0);
+    subjectbench_start_runnable(runner);
 }
 
 static bool runs_ended(const void *n)
@@ -309,15 +283,12 @@ static bool runs_ended(const void *n)
 
 static void run(int n)
 {
-    apiworld_run_until(&world, runs_ended, &n);
+    apiworld_run_until(&bench.world, runs_ended, &n);
 }
 
 static void stop(void)
 {
-    ek_controller_close(controller, on_closed, NULL);
-    clientbench_run_until(&world.bench, &fake.closed);
-    ek_recorder_close(recorder, NULL, NULL);
-    apiworld_stop(&world);
+    subjectbench_stop(&bench);
 }
 
 /* ---- One run ---- */
@@ -459,21 +430,19 @@ START_TEST(events_follow_the_writes_they_depend_on)
     fake.first[4] = (struct planned){.what = EVENT};
     start_with(&one_key, NULL);
     run(1);
-    apiworld_wait_for(&world, "/apis/events.k8s.io/v1/namespaces/default/events", "\"made-4\"");
-    apiworld_request(&world, "GET", "/apis/events.k8s.io/v1/namespaces/default/events", NULL,
-                     &body);
+    apiworld_wait_for(&bench.world, SUBJECTBENCH_EVENTS, "\"made-4\"");
+    apiworld_request(&bench.world, "GET", SUBJECTBENCH_EVENTS, NULL, &body);
     ck_assert_ptr_nonnull(strstr(body, "\"note\":\"made-1\""));
     ck_assert_ptr_null(strstr(body, "\"made-3\""));
     ck_assert_ptr_nonnull(strstr(body, "\"note\":\"made-4\""));
     ek_free(body);
     /* The Event names the object as the API server returned it for the write. */
-    apiworld_request(&world, "GET", CM "/made-0", NULL, &body);
+    apiworld_request(&bench.world, "GET", CM "/made-0", NULL, &body);
     EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = NULL;
     ck_assert_int_eq(ek_obj_parse(body, strlen(body), &obj, NULL), 0);
     ek_free(body);
     EK_AUTOFREE char *uid = ek_xasprintf("\"uid\":\"%s\"", ek_obj_uid(obj));
-    apiworld_request(&world, "GET", "/apis/events.k8s.io/v1/namespaces/default/events", NULL,
-                     &body);
+    apiworld_request(&bench.world, "GET", SUBJECTBENCH_EVENTS, NULL, &body);
     ck_assert_msg(strstr(body, uid) != NULL, "%s in %s", uid, body);
     ek_free(body);
     stop();
@@ -514,7 +483,7 @@ START_TEST(a_change_is_observed)
     start_with(&one_key, NULL);
     run(1);
     fake.trace[0] = '\0';
-    ck_assert_int_eq(apiworld_request(&world, "POST", CM,
+    ck_assert_int_eq(apiworld_request(&bench.world, "POST", CM,
                                       "{\"metadata\":{\"name\":\"a\",\"labels\":{\"watched\":"
                                       "\"yes\"}}}",
                                       NULL),
@@ -532,7 +501,7 @@ START_TEST(who_is_elected_writes)
     run(2);
     ck_assert_str_eq(fake.trace, "follow observe publish standby ended ");
     fake.trace[0] = '\0';
-    fake.leads = true;
+    bench.slots[0].leads = true;
     ek_controller_elected(controller);
     run(3);
     ck_assert_str_eq(fake.trace, "elected first second ended ");
@@ -583,14 +552,12 @@ START_TEST(a_controller_closes_during_a_write)
 {
     fake.first[0] = (struct planned){.what = GOOD};
     start_with(&one_key, NULL);
-    apiworld_run_until(&world, is_writing, NULL);
+    apiworld_run_until(&bench.world, is_writing, NULL);
     ck_assert_int_eq(fake.n_runs, 0);
-    ek_controller_close(controller, on_closed, NULL);
+    subjectbench_close(&bench, 0);
     /* Nothing of this reaches the subject, or what is closing. */
-    clientbench_run_until(&world.bench, &fake.closed);
     ck_assert_str_eq(fake.trace, "follow observe publish first close ");
-    ek_recorder_close(recorder, NULL, NULL);
-    apiworld_stop(&world);
+    stop();
 }
 END_TEST
 

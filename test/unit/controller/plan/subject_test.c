@@ -6,18 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/debug/debug.h"
 #include "controller/plan/subject.h"
 #include "reconcilers/plan/compat.h"
 #include "reconcilers/skew/spec.h"
-#include "test/support/apiworld.h"
 #include "test/support/skew_facts.h"
+#include "test/support/subjectbench.h"
 #include "test/support/suite.h"
 
-#define CRDS   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-#define PLANS  "/apis/evenkeel.dev/v1alpha1/compatibilityplans"
-#define NEXT   PLANS "/next"
-#define EVENTS "/apis/events.k8s.io/v1/namespaces/default/events"
+#define PLANS "/apis/evenkeel.dev/v1alpha1/compatibilityplans"
+#define NEXT  PLANS "/next"
 
 #define SAFE                                                                                       \
     "peer a 1.36.2/1.36/1.35\ninst kube-controller-manager k 1.36.2/1.36\ninst kube-scheduler s "  \
@@ -33,20 +30,8 @@ static const char kind[] =
     "\"v1alpha1\",\"served\":true,\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{"
     "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
 
-static struct apiworld world;
-static struct ek_metrics *metrics;
-static struct ek_standard_metrics standard;
-static struct ek_registry *registry;
-static struct ek_recorder *recorder;
-static struct ek_controller_row row;
+static struct subjectbench bench;
 static struct ek_controller *controller;
-static bool leads;
-
-static bool may_write(void *ctx)
-{
-    (void)ctx;
-    return leads;
-}
 
 /* Reads of the clock in one turn of the loop: one for each plan that is judged, at least. */
 static uv_check_t turns;
@@ -69,51 +54,28 @@ static int64_t now_ms(void)
 
 static void start(void)
 {
-    struct ek_runnable watch, runner;
-    struct ek_err err = {0};
-    const struct ek_subject_env env = {.loop = &world.bench.loop,
-                                       .client = world.bench.client,
-                                       .metrics = metrics,
-                                       .recorder = recorder,
-                                       .now_ms = now_ms,
-                                       .may_write = may_write,
-                                       .observer = ek_registry_observer(registry, 0),
-                                       .queue = ek_registry_queue(registry, 0)};
+    struct ek_subject_env env = subjectbench_env(&bench, 0);
 
-    controller = ek_controller_new(&ek_plan_subject, &env);
-    ek_registry_set(registry, 0, controller);
-    ek_controller_runnables(controller, &watch, &runner);
-    ck_assert_int_eq(watch.start(watch.ctx, &err), 0);
-    ck_assert_int_eq(runner.start(runner.ctx, &err), 0);
+    env.now_ms = now_ms;
+    controller = subjectbench_run(&bench, 0, &env);
 }
 
 static void begin(const char *rules, bool served)
 {
-    apiworld_start(&world, rules);
-    uv_check_init(&world.bench.loop, &turns);
+    static const struct ek_subject *const subjects[] = {&ek_plan_subject};
+
+    subjectbench_start(&bench, rules, subjects, 1);
+    uv_check_init(&bench.world.bench.loop, &turns);
     uv_check_start(&turns, on_turn);
     uv_unref((uv_handle_t *)&turns);
-    leads = true;
-    metrics = ek_metrics_new();
-    ek_standard_metrics_init(&standard, metrics);
-    recorder = ek_recorder_new(&world.bench.loop,
-                               &(struct ek_recorder_config){.client = world.bench.client,
-                                                            .instance = "test",
-                                                            .may_record = may_write});
-    row = ek_subject_registry_row(&ek_plan_subject);
-    registry = ek_registry_new(&row, 1, &standard, NULL);
     if (served)
-        ck_assert_int_eq(apiworld_request(&world, "POST", CRDS, kind, NULL), 201);
+        subjectbench_post(&bench, SUBJECTBENCH_CRDS, kind);
 }
 
 static void end(void)
 {
-    ek_controller_close(controller, NULL, NULL);
-    ek_recorder_close(recorder, NULL, NULL);
     uv_close((uv_handle_t *)&turns, NULL);
-    apiworld_stop(&world);
-    ek_metrics_free(metrics);
-    ek_registry_free(registry);
+    subjectbench_stop(&bench);
 }
 
 /* The skew subject publishes facts, which are gone after the call. */
@@ -135,50 +97,19 @@ static void make_plan(const char *name, const char *spec)
 {
     EK_AUTOFREE char *body =
         ek_xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":%s}", name, spec);
-    ck_assert_int_eq(apiworld_request(&world, "POST", PLANS, body, NULL), 201);
-}
-
-/* Turns the loop, by requests, until text that write makes has piece in it. */
-static void wait_for_text(void (*write)(struct ek_buf *out), const char *piece)
-{
-    for (bool found = false; !found;) {
-        EK_AUTO(ek_buf) out;
-        ek_buf_init(&out, EK_DEBUG_ANSWER_MAX);
-        write(&out);
-        found = strstr(ek_buf_str(&out), piece) != NULL;
-        if (!found)
-            apiworld_request(&world, "GET", "/version", NULL, NULL);
-    }
-}
-
-static void write_metrics(struct ek_buf *out)
-{
-    ek_registry_collect(registry);
-    ck_assert_int_eq(ek_metrics_write(metrics, EK_METRICS_TEXT, out), 0);
-}
-
-static void write_debug(struct ek_buf *out)
-{
-    const struct ek_debug debug = {.registry = registry};
-    const struct ek_debug_now now = {0};
-
-    ek_debug_answer(&debug, "all", 3, &now, NULL, out);
+    subjectbench_post(&bench, PLANS, body);
 }
 
 static void check_absent(const char *path, const char *piece)
 {
-    char *body = NULL;
-
-    apiworld_request(&world, "GET", path, NULL, &body);
-    ck_assert_msg(!strstr(body, piece), "%s: %s", path, body);
-    ek_free(body);
+    subjectbench_check_absent(&bench, path, piece);
 }
 
 static char *version_of(const char *path)
 {
     char *body = NULL;
 
-    ck_assert_int_eq(apiworld_request(&world, "GET", path, NULL, &body), 200);
+    ck_assert_int_eq(apiworld_request(&bench.world, "GET", path, NULL, &body), 200);
     char *at = strstr(body, "\"resourceVersion\":\"");
     ck_assert_ptr_nonnull(at);
     char *ret = ek_xstrdup(at);
@@ -193,9 +124,9 @@ START_TEST(the_kind_is_not_served)
 {
     begin(NULL, false);
     start();
-    wait_for_text(write_debug, "CompatibilityPlan is not served");
+    subjectbench_wait_for_debug(&bench, "CompatibilityPlan is not served");
     publish(SAFE);
-    wait_for_text(write_debug, "\"plans\":0");
+    subjectbench_wait_for_debug(&bench, "\"plans\":0");
     end();
 }
 END_TEST
@@ -207,24 +138,27 @@ START_TEST(a_plan_follows_the_cluster)
     begin(NULL, true);
     make_plan("next", SPEC);
     start();
-    wait_for_text(write_debug, "the control plane was not observed yet");
+    subjectbench_wait_for_debug(&bench, "the control plane was not observed yet");
     check_absent(NEXT, "\"verdict\"");
     publish(SAFE);
-    apiworld_wait_for(&world, NEXT, "\"verdict\":\"Safe\"");
-    apiworld_wait_for(&world, NEXT, "\"observedGeneration\":1");
-    apiworld_wait_for(&world, EVENTS, "\"reason\":\"PlanSafe\"");
-    wait_for_text(write_metrics, "evenkeel_plan_verdict{plan=\"next\",verdict=\"Safe\"} 1");
+    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Safe\"");
+    apiworld_wait_for(&bench.world, NEXT, "\"observedGeneration\":1");
+    apiworld_wait_for(&bench.world, SUBJECTBENCH_EVENTS, "\"reason\":\"PlanSafe\"");
+    subjectbench_wait_for_metrics(&bench,
+                                  "evenkeel_plan_verdict{plan=\"next\",verdict=\"Safe\"} 1");
     publish(BLOCKED);
-    apiworld_wait_for(&world, NEXT, "\"verdict\":\"Blocked\"");
-    apiworld_wait_for(&world, NEXT, "kubelet v1.29.9 (1): the rule KubeletRange is violated");
-    apiworld_wait_for(&world, EVENTS, "\"reason\":\"PlanBlocked\"");
-    wait_for_text(write_metrics, "evenkeel_plan_verdict{plan=\"next\",verdict=\"Blocked\"} 1");
-    wait_for_text(write_metrics, "evenkeel_plan_verdict{plan=\"next\",verdict=\"Safe\"} 0");
-    wait_for_text(write_debug, "\"safe\":0,\"blocked\":1");
+    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Blocked\"");
+    apiworld_wait_for(&bench.world, NEXT, "kubelet v1.29.9 (1): the rule KubeletRange is violated");
+    apiworld_wait_for(&bench.world, SUBJECTBENCH_EVENTS, "\"reason\":\"PlanBlocked\"");
+    subjectbench_wait_for_metrics(&bench,
+                                  "evenkeel_plan_verdict{plan=\"next\",verdict=\"Blocked\"} 1");
+    subjectbench_wait_for_metrics(&bench,
+                                  "evenkeel_plan_verdict{plan=\"next\",verdict=\"Safe\"} 0");
+    subjectbench_wait_for_debug(&bench, "\"safe\":0,\"blocked\":1");
     EK_AUTOFREE char *before = version_of(NEXT);
     publish(BLOCKED);
     make_plan("other", "{\"targetVersion\":\"x\"}");
-    apiworld_wait_for(&world, PLANS "/other", "\"reason\":\"InvalidTarget\"");
+    apiworld_wait_for(&bench.world, PLANS "/other", "\"reason\":\"InvalidTarget\"");
     EK_AUTOFREE char *after = version_of(NEXT);
     ck_assert_str_eq(before, after);
     end();
@@ -237,12 +171,12 @@ START_TEST(a_plan_that_is_deleted_has_no_metric)
     make_plan("next", SPEC);
     start();
     publish(SAFE);
-    wait_for_text(write_metrics, "plan=\"next\",verdict=\"Safe\"} 1");
-    ck_assert_int_eq(apiworld_request(&world, "DELETE", NEXT, NULL, NULL), 200);
-    wait_for_text(write_debug, "\"plans\":0");
+    subjectbench_wait_for_metrics(&bench, "plan=\"next\",verdict=\"Safe\"} 1");
+    ck_assert_int_eq(apiworld_request(&bench.world, "DELETE", NEXT, NULL, NULL), 200);
+    subjectbench_wait_for_debug(&bench, "\"plans\":0");
     EK_AUTO(ek_buf) out;
-    ek_buf_init(&out, EK_DEBUG_ANSWER_MAX);
-    write_metrics(&out);
+    ek_buf_init(&out, SUBJECTBENCH_TEXT_MAX);
+    subjectbench_metrics(&bench, &out);
     ck_assert_ptr_null(strstr(ek_buf_str(&out), "plan=\"next\""));
     end();
 }
@@ -253,14 +187,14 @@ START_TEST(only_the_leader_writes)
 {
     begin(NULL, true);
     make_plan("next", SPEC);
-    leads = false;
+    bench.slots[0].leads = false;
     start();
     publish(SAFE);
-    wait_for_text(write_metrics, "plan=\"next\",verdict=\"Safe\"} 1");
+    subjectbench_wait_for_metrics(&bench, "plan=\"next\",verdict=\"Safe\"} 1");
     check_absent(NEXT, "\"verdict\"");
-    leads = true;
+    bench.slots[0].leads = true;
     ek_controller_elected(controller);
-    apiworld_wait_for(&world, NEXT, "\"verdict\":\"Safe\"");
+    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Safe\"");
     end();
 }
 END_TEST
@@ -279,13 +213,13 @@ START_TEST(many_plans)
     start();
     max_reads = 0;
     publish(SAFE);
-    apiworld_wait_for(&world, PLANS "/p00", "\"verdict\":\"Safe\"");
-    wait_for_text(write_debug, "\"plans\":23,\"notEvaluated\":3,\"safe\":20");
+    apiworld_wait_for(&bench.world, PLANS "/p00", "\"verdict\":\"Safe\"");
+    subjectbench_wait_for_debug(&bench, "\"plans\":23,\"notEvaluated\":3,\"safe\":20");
     ck_assert_uint_lt(max_reads, EK_COMPAT_PLANS_MAX);
     for (bool found = false; !found;) {
         char *body = NULL, *at;
         int n = 0;
-        apiworld_request(&world, "GET", PLANS, NULL, &body);
+        apiworld_request(&bench.world, "GET", PLANS, NULL, &body);
         for (at = body; (at = strstr(at, "\"TooManyPlans\"")); at++)
             n++;
         ck_assert_int_le(n, 3);
@@ -316,21 +250,21 @@ START_TEST(objects_turn_a_plan)
     start();
     publish(SAFE);
     make_plan("next", NEXT_137(""));
-    apiworld_wait_for(&world, NEXT, "\"verdict\":\"Safe\"");
-    apiworld_wait_for(&world, NEXT, "\"readAt\":\"20");
+    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Safe\"");
+    apiworld_wait_for(&bench.world, NEXT, "\"readAt\":\"20");
     check_absent(NEXT, "\"unread\"");
     check_absent(NEXT, "objects-pending");
-    wait_for_text(write_metrics, "plan=\"next\",verdict=\"Safe\"} 1");
-    ck_assert_int_eq(apiworld_request(&world, "POST", HOOKS, HOOK("v1beta1"), NULL), 201);
+    subjectbench_wait_for_metrics(&bench, "plan=\"next\",verdict=\"Safe\"} 1");
+    subjectbench_post(&bench, HOOKS, HOOK("v1beta1"));
     make_plan("other", NEXT_137(""));
-    apiworld_wait_for(&world, NEXT, "\"verdict\":\"Blocked\"");
-    apiworld_wait_for(&world, NEXT, "\"reason\":\"rule-version\"");
-    apiworld_wait_for(&world, NEXT,
+    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Blocked\"");
+    apiworld_wait_for(&bench.world, NEXT, "\"reason\":\"rule-version\"");
+    apiworld_wait_for(&bench.world, NEXT,
                       "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration h "
                       "webhooks[0].rules[0]: networking.k8s.io/v1beta1 servicecidrs is removed in "
                       "1.37");
-    apiworld_wait_for(&world, EVENTS, "\"reason\":\"PlanBlocked\"");
-    wait_for_text(write_metrics, "plan=\"next\",verdict=\"Blocked\"} 1");
+    apiworld_wait_for(&bench.world, SUBJECTBENCH_EVENTS, "\"reason\":\"PlanBlocked\"");
+    subjectbench_wait_for_metrics(&bench, "plan=\"next\",verdict=\"Blocked\"} 1");
     end();
 }
 END_TEST
@@ -342,8 +276,8 @@ START_TEST(objects_may_not_be_read)
     make_plan("next", NEXT_137(""));
     start();
     publish(SAFE);
-    apiworld_wait_for(&world, NEXT, "\"verdict\":\"Safe\"");
-    apiworld_wait_for(&world, NEXT, "\"clusterroles.rbac.authorization.k8s.io: ");
+    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Safe\"");
+    apiworld_wait_for(&bench.world, NEXT, "\"clusterroles.rbac.authorization.k8s.io: ");
     check_absent(NEXT, "\"roles.rbac.authorization.k8s.io: ");
     end();
 }
@@ -355,8 +289,8 @@ START_TEST(a_missing_right_fails_the_run)
     make_plan("next", SPEC);
     start();
     publish(SAFE);
-    wait_for_text(write_metrics,
-                  "controller_runtime_reconcile_errors_total{controller=\"compatibilityplan\"}");
+    subjectbench_wait_for_metrics(
+        &bench, "controller_runtime_reconcile_errors_total{controller=\"compatibilityplan\"}");
     check_absent(NEXT, "\"verdict\"");
     end();
 }
