@@ -89,7 +89,7 @@ void ek_controller_write(struct ek_controller *controller, int64_t delay_ms)
 
 void ek_controller_elected(struct ek_controller *controller)
 {
-    if (controller->subject->elected)
+    if (controller->runner && controller->subject->elected)
         controller->subject->elected(controller->data);
     ek_controller_write(controller, 0);
 }

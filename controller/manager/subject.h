@@ -206,7 +206,7 @@ void ek_controller_skip(struct ek_controller *controller);
 void ek_controller_observe(struct ek_controller *controller);
 void ek_controller_write(struct ek_controller *controller, int64_t delay_ms);
 
-/* This replica leads from now on. */
+/* This replica leads from now on. Ignored while it is closing, as are the two below. */
 void ek_controller_elected(struct ek_controller *controller);
 
 /* There is a new table of peers. */

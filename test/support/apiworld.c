@@ -2,6 +2,7 @@
 #include "test/support/apiworld.h"
 
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/base/mem.h"
@@ -34,8 +35,12 @@ void apiworld_start(struct apiworld *world, const char *rules)
     world->config->server = ek_xstrdup("https://127.0.0.1:1");
     /* The first client is made for its loop; the server's port is known once it listens there. */
     clientbench_start(&world->bench, world->config);
+    uv_prepare_init(&world->bench.loop, &world->turn);
+    world->audit = open_memstream(&world->requests, &world->requests_size);
+    ck_assert_ptr_nonnull(world->audit);
+    fflush(world->audit); /* sets requests */
     const struct ek_apishell_config shell = {
-        .loop = &world->bench.loop, .server = world->core, .seed = 1};
+        .loop = &world->bench.loop, .server = world->core, .audit = world->audit, .seed = 1};
     ck_assert_msg(ek_apishell_new(&shell, &world->shell, &err) == 0, "%s", err.message);
     ck_assert_msg(ek_apishell_start_peer(world->shell, peer, &err) == 0, "%s", err.message);
     ek_client_close(world->bench.client, NULL, NULL);
@@ -48,9 +53,12 @@ void apiworld_start(struct apiworld *world, const char *rules)
 
 void apiworld_stop(struct apiworld *world)
 {
+    uv_close((uv_handle_t *)&world->turn, NULL);
     ek_client_close(world->admin, NULL, NULL);
     ek_apishell_close(world->shell, NULL, NULL);
     clientbench_stop(&world->bench);
+    fclose(world->audit);
+    free(world->requests);
     ek_apiserver_free(world->core);
     ek_client_config_free(world->config);
 }
@@ -87,8 +95,27 @@ void apiworld_wait_for(struct apiworld *world, const char *path, const char *pie
     }
 }
 
+struct wait {
+    bool (*done)(const void *ctx);
+    const void *ctx;
+};
+
+/* A timer may have made it true: then the loop must not wait for something else to happen. */
+static void on_turn(uv_prepare_t *turn)
+{
+    const struct wait *wait = turn->data;
+
+    if (wait->done(wait->ctx))
+        uv_stop(turn->loop);
+}
+
 void apiworld_run_until(struct apiworld *world, bool (*done)(const void *ctx), const void *ctx)
 {
+    struct wait wait = {done, ctx};
+
+    world->turn.data = &wait;
+    uv_prepare_start(&world->turn, on_turn);
     while (!done(ctx))
         uv_run(&world->bench.loop, UV_RUN_ONCE);
+    uv_prepare_stop(&world->turn);
 }

@@ -15,6 +15,10 @@ struct apiworld {
     struct ek_client_config *config;
     struct clientbench bench; /* has the loop and the client of the code under test */
     struct ek_client *admin;  /* may do everything */
+    uv_prepare_t turn;        /* of apiworld_run_until */
+    FILE *audit;
+    char *requests; /* that were answered, one line of JSON each: verb, resource, name, code ... */
+    size_t requests_size;
 };
 
 /* Starts the server. rules says what the client of bench may do (ek_apiserver_add_token); NULL:

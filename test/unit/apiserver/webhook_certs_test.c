@@ -36,7 +36,6 @@ struct keeper {
 
 static struct subjectbench bench;
 static struct keeper keepers[REPLICAS];
-static uv_prepare_t watch;
 static int n_stopped;
 
 /* What the test last read of the Secret. */
@@ -64,7 +63,6 @@ static void setup(void)
 
     subjectbench_start(&bench, NULL, subjects, REPLICAS);
     subjectbench_now = NOW;
-    uv_prepare_init(&bench.world.bench.loop, &watch);
 }
 
 static void send_json(const char *method, const char *body, int want)
@@ -149,7 +147,6 @@ static void teardown(void)
     stop_keepers();
     ek_cert_secret_done(&secret);
     secret = (struct ek_cert_secret){0};
-    uv_close((uv_handle_t *)&watch, NULL);
     subjectbench_stop(&bench);
 }
 
@@ -170,30 +167,23 @@ struct goal {
     int n_trusted, n_keepers;
 };
 
-static int reached;
-
-static void on_turn(uv_prepare_t *prepare)
+static bool is_reached(const void *ctx)
 {
-    const struct goal *goal = prepare->data;
+    const struct goal *goal = ctx;
 
     for (int i = 0; i < goal->n_keepers; i++)
         if (ek_tls_identity_not_after(keepers[i].identity) != goal->not_after_ms ||
             trusted(&keepers[i]) != goal->n_trusted)
-            return;
-    reached = 1;
-    uv_stop(&bench.world.bench.loop);
+            return false;
+    return true;
 }
 
 /* Runs until the keepers serve a leaf that was made at made_ms and trust n authorities. */
 static void until(int64_t made_ms, int n_trusted, int n_keepers)
 {
-    struct goal goal = {made_ms / 1000 * 1000 + LEAF_LEFT_MS, n_trusted, n_keepers};
+    const struct goal goal = {made_ms / 1000 * 1000 + LEAF_LEFT_MS, n_trusted, n_keepers};
 
-    reached = 0;
-    watch.data = &goal;
-    uv_prepare_start(&watch, on_turn);
-    clientbench_run_until(&bench.world.bench, &reached);
-    uv_prepare_stop(&watch);
+    apiworld_run_until(&bench.world, is_reached, &goal);
 }
 
 /* The clock is later by ms; everybody looks. */
