@@ -27,8 +27,8 @@ struct ek_controller {
     struct ek_watchset *watchset;
     struct ek_runner *runner; /* NULL while closing */
     void *data;
-    uint64_t next_observe_ms; /* uv_now before which changes wait */
-    bool observed;            /* once at least */
+    int64_t next_observe_ms; /* uv_now before which changes wait */
+    bool observed;           /* once at least */
     struct writing w;
     int n_closing;
     void (*on_closed)(void *ctx);
@@ -43,10 +43,9 @@ void ek_controller_observe(struct ek_controller *controller)
 
     if (!c->runner)
         return;
-    uint64_t now = uv_now(c->env.loop), due = now + (uint64_t)c->subject->pace.settle_ms;
-    if (due < c->next_observe_ms)
-        due = c->next_observe_ms;
-    ek_runner_add_after(c->runner, c->subject->observe_key, 0, (int64_t)(due - now));
+    int64_t delay_ms =
+        ek_pace_delay_ms(&c->subject->pace, (int64_t)uv_now(c->env.loop), c->next_observe_ms);
+    ek_runner_add_after(c->runner, c->subject->observe_key, 0, delay_ms);
 }
 
 static void on_change(void *ctx)
@@ -311,19 +310,6 @@ static int64_t cpu_ns(void)
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-/* Sets when the next change may be observed, by how long this observation took. */
-static void pace(struct ek_controller *c, int64_t took_ns)
-{
-    const struct ek_pace *p = &c->subject->pace;
-    int64_t gap_ms = took_ns * p->share / 1000000;
-
-    if (gap_ms > p->max_gap_ms)
-        gap_ms = p->max_gap_ms;
-    if (gap_ms < p->gap_ms)
-        gap_ms = p->gap_ms;
-    c->next_observe_ms = uv_now(c->env.loop) + (uint64_t)gap_ms;
-}
-
 static enum ek_observed observe(struct ek_controller *c, struct ek_reconcile *run,
                                 int64_t *ret_again_ms)
 {
@@ -340,7 +326,8 @@ static enum ek_observed observe(struct ek_controller *c, struct ek_reconcile *ru
     if (s->publish)
         s->publish(c->data);
     c->observed = true;
-    pace(c, cpu_ns() - begun_ns);
+    c->next_observe_ms =
+        (int64_t)uv_now(c->env.loop) + ek_pace_gap_ms(&s->pace, cpu_ns() - begun_ns);
     return observed;
 }
 

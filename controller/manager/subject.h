@@ -28,6 +28,7 @@
 #include "controller/telemetry/log.h"
 #include "controller/telemetry/metrics.h"
 #include "reconcilers/intent.h"
+#include "reconcilers/pace.h"
 #include "reconcilers/peers/table.h"
 
 #define EK_SUBJECT_STAGES_MAX 8
@@ -92,14 +93,6 @@ struct ek_subject_env {
     /* Of the runner: ek_registry_observer and ek_registry_queue. */
     struct ek_runner_observer observer;
     const struct ek_queue_config *queue;
-};
-
-/* How often a subject observes. */
-struct ek_pace {
-    int64_t settle_ms;  /* what changes within this time makes one run */
-    int64_t gap_ms;     /* between two runs, at least */
-    unsigned share;     /* not 0: the gap is this many times the CPU time of the run before, */
-    int64_t max_gap_ms; /* at most this */
 };
 
 enum ek_observed {

@@ -2,6 +2,7 @@
 /* The frame for subjects: what each verb does to the cluster, what a conflict means, when the
  * next run is, and life: informers that never sync, two keys, early subjects, the end. */
 #include <check.h>
+#include <limits.h>
 #include <string.h>
 
 #include "api/base/mem.h"
@@ -235,6 +236,30 @@ START_TEST(again)
 }
 END_TEST
 
+/* A change waits until what changes with it has settled, and for the gap after the run before. */
+static const struct ek_pace paces[] = {
+    {.settle_ms = FAR_MS},
+    {.gap_ms = FAR_MS},
+    {.share = UINT_MAX, .max_gap_ms = FAR_MS},
+};
+
+START_TEST(a_change_waits)
+{
+    struct ek_subject paced = fakesubject_one_key;
+
+    paced.pace = paces[_i];
+    fakesubject_start(&paced, NULL);
+    fakesubject_run(1);
+    ck_assert(!fakesubject_key("all").key);
+    ek_controller_observe(fake.controller);
+    const struct ek_queue_entry key = fakesubject_key("all");
+    ck_assert(key.waiting && !key.dirty);
+    ck_assert_int_le(key.ready_ms, FAR_MS);
+    ck_assert_int_gt(key.ready_ms, FAR_MS / 2);
+    fakesubject_stop();
+}
+END_TEST
+
 /* A write may be put off; one at once takes its place. */
 START_TEST(a_write_that_is_put_off)
 {
@@ -420,6 +445,7 @@ int main(void)
     tcase_add_loop_test(tc, a_conflict, 0, EK_ARRAY_SIZE(conflicts));
     tcase_add_loop_test(tc, what_is_skipped, 0, 2);
     tcase_add_loop_test(tc, again, 0, EK_ARRAY_SIZE(times));
+    tcase_add_loop_test(tc, a_change_waits, 0, EK_ARRAY_SIZE(paces));
     tcase_add_test(tc, a_write_that_is_put_off);
     tcase_add_test(tc, facts_make_a_subject_observe_if_they_matter);
     tcase_add_loop_test(tc, an_informer_never_syncs, 0, EK_ARRAY_SIZE(unsynced));
