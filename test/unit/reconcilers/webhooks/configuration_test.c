@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every entry of every subject gets, by row; and the same for the entries of both subjects. */
+/* What every entry of every subject gets, by row; and the same for the entries of all subjects. */
 #include <check.h>
 
 #include "api/base/mem.h"
@@ -7,6 +7,7 @@
 #include "api/yaml.h"
 #include "reconcilers/fieldgates/registration.h"
 #include "reconcilers/mutation/registration.h"
+#include "reconcilers/plan/guard.h"
 #include "test/support/suite.h"
 
 #define OWN .own_namespace = "evenkeel-system"
@@ -231,7 +232,7 @@ START_TEST(writes_rules)
 }
 END_TEST
 
-/* ---- Both subjects ---- */
+/* ---- All subjects ---- */
 
 static yyjson_mut_val *write_policies(const struct ek_webhooks_options *options,
                                       enum ek_registration_kind kind, yyjson_mut_doc *doc)
@@ -288,6 +289,19 @@ static yyjson_mut_val *write_gates(const struct ek_webhooks_options *options, bo
     return contents[validating];
 }
 
+static yyjson_mut_val *write_guard(const struct ek_webhooks_options *options, yyjson_mut_doc *doc)
+{
+    const struct ek_guard guard = {EK_GUARD_DENY, true, "", EK_MINOR(1, 35), EK_MINOR(1, 36)};
+    struct ek_guard_rules guarded = {.newest = EK_MINOR_UNKNOWN};
+    struct ek_plan_data data;
+
+    ck_assert_int_eq(ek_plan_data_open((struct ek_str){0}, &data, NULL), 0);
+    ek_guard_merge(&guarded, &guard, "next");
+    yyjson_mut_val *content = ek_guard_registration(&guarded, &data, options, doc);
+    ek_plan_data_done(&data);
+    return content;
+}
+
 static const struct {
     const char *name;
     struct ek_webhooks_options options;
@@ -309,6 +323,7 @@ START_TEST(exempts_the_same_for_all_subjects)
            "/webhooks/0/namespaceSelector", drift[_i].want);
     expect("gates", write_gates(o, false, doc), "/webhooks/0/namespaceSelector", drift[_i].want);
     expect("backstop", write_gates(o, true, doc), "/webhooks/0/namespaceSelector", drift[_i].want);
+    expect("guard", write_guard(o, doc), "/webhooks/0/namespaceSelector", drift[_i].want);
     yyjson_mut_doc_free(doc);
 }
 END_TEST
