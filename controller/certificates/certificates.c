@@ -145,18 +145,18 @@ const char *ek_webhook_ca_bundle(const struct ek_webhook_certs *certs)
     return certs->bundle;
 }
 
-void ek_webhook_certs_expect(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher)
+size_t ek_webhook_certs_expect(struct ek_webhook_certs *certs)
 {
-    ek_publication_expect(&certs->published, publisher);
+    return ek_publication_expect(&certs->published);
 }
 
-void ek_webhook_certs_published(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher,
+void ek_webhook_certs_published(struct ek_webhook_certs *certs, size_t publisher,
                                 const char *bundle, bool everywhere)
 {
     /* A publisher that reports another bundle has not seen this one yet, and will report again. */
     if (!certs->bundle || !bundle || strcmp(bundle, certs->bundle) != 0)
         return;
-    if (ek_publication_tell(&certs->published, publisher, everywhere, certs->config.now_ms()) &&
+    if (ek_publication_report(&certs->published, publisher, everywhere, certs->config.now_ms()) &&
         certs->controller)
         ek_controller_observe(certs->controller);
 }
@@ -175,5 +175,6 @@ void ek_webhook_certs_free(struct ek_webhook_certs *certs)
     ek_free(certs->key);
     ek_free(certs->serving);
     ek_free(certs->bundle);
+    ek_publication_done(&certs->published);
     ek_free(certs);
 }

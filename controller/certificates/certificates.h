@@ -54,13 +54,15 @@ bool ek_webhook_certs_runnable(struct ek_webhook_certs *certs, struct ek_runnabl
  * affair (files without ca.crt). Borrowed until the loop goes on: copy what is to be kept. */
 const char *ek_webhook_ca_bundle(const struct ek_webhook_certs *certs);
 
-/* Expects publisher: no authority is replaced before its report. To be called before the start. */
-void ek_webhook_certs_expect(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher);
+/* Expects one more publisher, and returns its handle: no authority is replaced before its report.
+ * To be called before the start, once for each configuration, or group of configurations, that is
+ * reported as one. */
+size_t ek_webhook_certs_expect(struct ek_webhook_certs *certs);
 
-/* A publisher, which is expected from now on, reports whether all of its registrations that it can
- * see carry bundle; true without registrations. To be called after each comparison. bundle is the
- * bundle that was compared; a report about any but the present one is ignored. */
-void ek_webhook_certs_published(struct ek_webhook_certs *certs, enum ek_webhook_publisher publisher,
+/* A publisher, by its handle, reports whether all of its registrations that it can see carry
+ * bundle; true without registrations. To be called after each comparison. bundle is the bundle that
+ * was compared (NULL: none); a report about any but the present one is ignored. */
+void ek_webhook_certs_published(struct ek_webhook_certs *certs, size_t publisher,
                                 const char *bundle, bool everywhere);
 
 /* Releases it after its runnable has stopped and its subject's controller is closed, or if neither

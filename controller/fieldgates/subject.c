@@ -76,6 +76,7 @@ struct gates {
     struct ek_watchset *watch;
     struct ek_gated_kinds kinds;
     struct ek_gates_registrar registrar;
+    size_t publisher; /* of the webhook's certificates */
     struct ek_gates_review *review;
     struct ek_gates_counts *counts;
     struct ek_gates_tally *tally;
@@ -264,7 +265,7 @@ static bool stage_registration(void *subject, int64_t now_ms, struct ek_arena *a
     g->importing = false;
     make_registration(g, bundle);
     if (certs && bundle)
-        ek_webhook_certs_published(certs, EK_PUBLISHER_GATES, bundle, g->registrar.carries);
+        ek_webhook_certs_published(certs, g->publisher, bundle, g->registrar.carries);
     const char *hash = ek_gates_registrar_expects(&g->registrar);
     if (hash)
         ek_canary_expect(g->canary, hash);
@@ -486,7 +487,7 @@ static void *new_gates(struct ek_controller *controller, const struct ek_subject
     g->env = env;
     g->watch = ek_controller_watchset(controller);
     if (env->serving.certs)
-        ek_webhook_certs_expect(env->serving.certs, EK_PUBLISHER_GATES);
+        g->publisher = ek_webhook_certs_expect(env->serving.certs);
     watch_own(g, env->serving.namespace);
     g->counts = ek_gates_counts_new(env->loop, env->metrics, on_counted, g);
     g->tally = ek_gates_tally_new();

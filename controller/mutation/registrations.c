@@ -4,9 +4,9 @@
 #include "api/base/mem.h"
 #include "reconcilers/webhooks/compare.h"
 
-const struct ek_registration_place ek_registration_places[EK_REGISTRATION_KINDS] = {
-    [EK_REGISTRATION_MUTATING] = {EK_MUTATION_MUTATING, EK_PUBLISHER_MUTATING},
-    [EK_REGISTRATION_VALIDATING] = {EK_MUTATION_VALIDATING, EK_PUBLISHER_VALIDATING},
+const enum ek_mutation_resource ek_registration_resources[EK_REGISTRATION_KINDS] = {
+    [EK_REGISTRATION_MUTATING] = EK_MUTATION_MUTATING,
+    [EK_REGISTRATION_VALIDATING] = EK_MUTATION_VALIDATING,
 };
 
 static const char *uid_of_namespace(const struct ek_mutation_watch *watch, const char *name)
@@ -23,8 +23,7 @@ void ek_registration_write_plan(const struct ek_mutation_state *state,
                                 enum ek_registration_kind kind,
                                 struct ek_registration_write *ret_write)
 {
-    const struct ek_store *store =
-        ek_mutation_watch_store(watch, ek_registration_places[kind].resource);
+    const struct ek_store *store = ek_mutation_watch_store(watch, ek_registration_resources[kind]);
     const struct ek_obj *live = ek_store_get(store, EK_REGISTRATION_NAME);
     struct ek_webhooks_options all = *options;
     struct ek_registration_write *w = ret_write;

@@ -7,15 +7,9 @@
 #define CONTROLLER_MUTATION_REGISTRATIONS_H
 
 #include "controller/mutation/state.h"
-#include "reconcilers/certificates/publication.h"
 
-/* What is fixed of one kind of registration. */
-struct ek_registration_place {
-    enum ek_mutation_resource resource;
-    enum ek_webhook_publisher publisher;
-};
-
-extern const struct ek_registration_place ek_registration_places[EK_REGISTRATION_KINDS];
+/* Which rows of the watch the two are. */
+extern const enum ek_mutation_resource ek_registration_resources[EK_REGISTRATION_KINDS];
 
 struct ek_registration_write {
     yyjson_mut_doc *doc;     /* owned: of content */

@@ -36,8 +36,9 @@ struct mutation {
     struct ek_plugin_census census;
     struct ek_refusal_servers servers;
     struct ek_loading loading;
-    bool is_loading;         /* params or schemas, in the state as observed last */
-    bool published;          /* there is a snapshot */
+    size_t publishers[EK_REGISTRATION_KINDS]; /* of the webhook's certificates */
+    bool is_loading;                          /* params or schemas, in the state as observed last */
+    bool published;                           /* there is a snapshot */
     bool without_conditions; /* an API server refused the match conditions of policies */
     int n_closing;
     void (*done)(void *ctx);
@@ -135,7 +136,6 @@ static struct ek_webhooks_options options_of(const struct mutation *m, const cha
 static void plan_registration(struct mutation *m, enum ek_registration_kind kind,
                               struct ek_intents *intents)
 {
-    const struct ek_registration_place *place = &ek_registration_places[kind];
     struct ek_webhook_certs *certs = m->env->serving.certs;
     EK_AUTOFREE char *bundle = ek_xstrdup(certs ? ek_webhook_ca_bundle(certs) : NULL);
     const struct ek_webhooks_options options = options_of(m, bundle);
@@ -143,7 +143,7 @@ static void plan_registration(struct mutation *m, enum ek_registration_kind kind
 
     ek_registration_write_plan(&m->state, m->watch, &options, kind, &w);
     if (certs && bundle)
-        ek_webhook_certs_published(certs, place->publisher, bundle, w.carries);
+        ek_webhook_certs_published(certs, m->publishers[kind], bundle, w.carries);
     if (w.current)
         return;
     if (!w.withdraws && !can_answer(m, bundle)) {
@@ -151,7 +151,7 @@ static void plan_registration(struct mutation *m, enum ek_registration_kind kind
         return;
     }
     const struct ek_apply_target target = {
-        .resource = ek_mutation_watch_resource(m->watch, place->resource),
+        .resource = ek_mutation_watch_resource(m->watch, ek_registration_resources[kind]),
         .name = EK_REGISTRATION_NAME};
     ek_intents_apply(intents, &target, yyjson_mut_val_mut_copy(ek_intents_doc(intents), w.content))
         ->tag = TAG_REGISTRATION;
@@ -232,7 +232,7 @@ static void *make(struct ek_controller *controller, const struct ek_subject_env 
     m->controller = controller;
     m->env = env;
     for (int i = 0; env->serving.certs && i < EK_REGISTRATION_KINDS; i++)
-        ek_webhook_certs_expect(env->serving.certs, ek_registration_places[i].publisher);
+        m->publishers[i] = ek_webhook_certs_expect(env->serving.certs);
     m->watch = ek_mutation_watch_new(
         &(struct ek_mutation_watch_config){.loop = env->loop,
                                            .client = env->client,

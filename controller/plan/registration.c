@@ -39,7 +39,7 @@ void ek_plan_registration_make(struct ek_plan_registration *registration,
     r->content = ek_guard_registration(r->on ? rules : &none, data, &options, r->doc);
     r->standing = ek_webhooks_compare(r->content, live ? ek_obj_root(live) : NULL, bundle, false);
     if (s->certs && bundle)
-        ek_webhook_certs_published(s->certs, EK_PUBLISHER_PLANS, bundle, r->standing.carries);
+        ek_webhook_certs_published(s->certs, r->publisher, bundle, r->standing.carries);
     if (r->standing.current)
         set_problem(r, NULL);
 }

@@ -13,13 +13,14 @@
 /* The tag of the intent that writes the registration. */
 #define EK_PLAN_TAG_REGISTRATION 1
 
-/* Zero before the first ek_plan_registration_make. */
+/* Zero before the first ek_plan_registration_make, but for publisher. */
 struct ek_plan_registration {
     yyjson_mut_doc *doc;     /* owned */
     yyjson_mut_val *content; /* of doc */
     struct ek_webhooks_standing standing;
-    bool on;       /* some plan needs the guard, and this process serves a webhook */
-    char *problem; /* why it is not registered; NULL: not known. Owned */
+    bool on;          /* some plan needs the guard, and this process serves a webhook */
+    size_t publisher; /* of the webhook's certificates, where this process has any */
+    char *problem;    /* why it is not registered; NULL: not known. Owned */
 };
 
 /* Makes the content for rules, and compares it with live, the configuration of the cluster, and

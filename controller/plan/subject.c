@@ -381,7 +381,7 @@ static void make_guard(struct plans *p)
         ek_webhook_add_handler(serving->webhook, &handler);
     }
     if (serving->certs)
-        ek_webhook_certs_expect(serving->certs, EK_PUBLISHER_PLANS);
+        p->registration.publisher = ek_webhook_certs_expect(serving->certs);
     if (!serving->namespace || !*serving->namespace)
         return;
     EK_AUTOFREE char *selector = ek_xasprintf("metadata.name=%s", serving->namespace);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/base/mem.h"
 #include "api/base/time.h"
 
 void ek_publication_init(struct ek_publication *publication)
@@ -10,45 +11,50 @@ void ek_publication_init(struct ek_publication *publication)
     *publication = (struct ek_publication){.since_ms = EK_TIME_UNSET};
 }
 
-static bool all_have_told(const struct ek_publication *publication)
+void ek_publication_done(struct ek_publication *publication)
 {
-    bool any = false;
+    ek_free(publication->reported);
+    ek_publication_init(publication);
+}
 
-    for (int i = 0; i < EK_PUBLISHER_MAX; i++) {
-        if (publication->expected[i] && !publication->told[i])
+static bool all_have_reported(const struct ek_publication *publication)
+{
+    for (size_t i = 0; i < publication->n; i++)
+        if (!publication->reported[i])
             return false;
-        any = any || publication->expected[i];
-    }
-    return any;
+    return true;
 }
 
 /* Updates since_ms from the reports. */
 static bool settle(struct ek_publication *publication, int64_t now_ms)
 {
-    bool before = publication->since_ms != EK_TIME_UNSET, now = all_have_told(publication);
+    bool before = publication->since_ms != EK_TIME_UNSET, now = all_have_reported(publication);
 
     if (before != now)
         publication->since_ms = now ? now_ms : EK_TIME_UNSET;
     return before != now;
 }
 
-void ek_publication_expect(struct ek_publication *publication, enum ek_webhook_publisher publisher)
+size_t ek_publication_expect(struct ek_publication *publication)
 {
-    publication->expected[publisher] = true;
-    if (!publication->told[publisher])
-        publication->since_ms = EK_TIME_UNSET;
+    struct ek_publication *p = publication;
+
+    p->reported = ek_xrealloc(p->reported, p->n + 1, sizeof *p->reported);
+    p->reported[p->n] = false;
+    p->since_ms = EK_TIME_UNSET;
+    return p->n++;
 }
 
 void ek_publication_renew(struct ek_publication *publication)
 {
-    memset(publication->told, 0, sizeof publication->told);
+    if (publication->n)
+        memset(publication->reported, 0, publication->n * sizeof *publication->reported);
     publication->since_ms = EK_TIME_UNSET;
 }
 
-bool ek_publication_tell(struct ek_publication *publication, enum ek_webhook_publisher publisher,
-                         bool everywhere, int64_t now_ms)
+bool ek_publication_report(struct ek_publication *publication, size_t publisher, bool everywhere,
+                           int64_t now_ms)
 {
-    publication->expected[publisher] = true;
-    publication->told[publisher] = everywhere;
+    publication->reported[publisher] = everywhere;
     return settle(publication, now_ms);
 }

@@ -7,11 +7,16 @@
 #include <check.h>
 
 #include "api/base/mem.h"
+#include "controller/certificates/certificates.h"
+#include "controller/certificates/subject.h"
 #include "test/subject/subjects.h"
 #include "test/support/subjectbench.h"
 #include "test/support/suite.h"
 
-#define CM     "/api/v1/namespaces/default/configmaps"
+#define CM "/api/v1/namespaces/default/configmaps"
+#define REGISTRATION                                                                               \
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/"                       \
+    "census.test.evenkeel.dev"
 #define CENSUS "/apis/test.evenkeel.dev/v1/censuses/configmaps"
 
 static const char crd[] =
@@ -49,6 +54,49 @@ static void create(const char *name, bool labelled)
     EK_AUTOFREE char *body = ek_xasprintf("{\"metadata\":{\"name\":\"%s\"%s}}", name,
                                           labelled ? ",\"labels\":{\"census\":\"yes\"}" : "");
     subjectbench_post(&bench, CM, body);
+}
+
+/* ---- The webhook's certificates ---- */
+
+static struct ek_webhook_certs *certs;
+
+static void on_bundle(void *ctx)
+{
+    (void)ctx;
+    for (size_t i = 0; i < bench.n; i++)
+        if (bench.slots[i].subject->registers && bench.slots[i].controller)
+            ek_controller_write(bench.slots[i].controller, 0);
+}
+
+static int64_t now_ms(void)
+{
+    return subjectbench_now;
+}
+
+/* The Secret's subject runs beside those of the table, as in evenkeel run. */
+static void start_with_certificates(struct ek_tls_identity *identity)
+{
+    static const char *const names[] = {"evenkeel-webhook.default.svc"};
+    const struct ek_subject *subjects[SUBJECTBENCH_MAX] = {&ek_certificates_subject};
+    size_t n = 1;
+
+    for (; test_subjects[n - 1]; n++)
+        subjects[n] = test_subjects[n - 1];
+    subjectbench_start(&bench, NULL, subjects, n);
+    certs =
+        ek_webhook_certs_new(&(struct ek_webhook_certs_config){.loop = &bench.world.bench.loop,
+                                                               .identity = identity,
+                                                               .namespace = "default",
+                                                               .secret = "evenkeel-webhook-cert",
+                                                               .names = names,
+                                                               .n_names = 1,
+                                                               .now_ms = now_ms,
+                                                               .changed = on_bundle});
+    for (size_t i = 0; i < n; i++) {
+        struct ek_subject_env env = subjectbench_env(&bench, i);
+        env.serving = (struct ek_subject_serving){.certs = certs, .url = "https://127.0.0.1:1"};
+        subjectbench_run(&bench, i, &env);
+    }
 }
 
 /* ---- Tests ---- */
@@ -104,13 +152,30 @@ START_TEST(a_failed_write_is_tried_again)
 }
 END_TEST
 
+/* A subject that registers a webhook gets the authorities and reports where they are: neither the
+ * process nor the certificates know it by name. */
+START_TEST(a_subject_registers_a_webhook)
+{
+    struct ek_tls_identity *identity = ek_tls_identity_new();
+
+    start_with_certificates(identity);
+    apiworld_wait_for(&bench.world, REGISTRATION, "\"caBundle\":\"");
+    apiworld_wait_for(&bench.world, REGISTRATION, "\"url\":\"https://127.0.0.1:1/census\"");
+    subjectbench_wait_for_debug(&bench, "\"publishedTime\":\"2026-11-20T11:00:00");
+    subjectbench_stop(&bench);
+    ek_webhook_certs_free(certs);
+    ek_tls_identity_free(identity);
+}
+END_TEST
+
 int main(void)
 {
-    TCase *tc = tcase_create("subject");
+    TCase *tc = tcase_create("subject"), *alone = tcase_create("webhook");
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_subject_observes_writes_and_reports);
     tcase_add_test(tc, a_replica_that_does_not_lead_only_observes);
     tcase_add_test(tc, a_failed_write_is_tried_again);
-    return ek_test_run("subject", tc);
+    tcase_add_test(alone, a_subject_registers_a_webhook);
+    return ek_test_run("subject", tc, alone);
 }

@@ -30,6 +30,7 @@ struct keeper {
     struct ek_webhook_certs *certs;
     struct ek_tls_identity *identity;
     struct ek_runnable files;
+    size_t publisher;
     bool has_files;
     unsigned n_changed; /* of the bundle */
 };
@@ -110,7 +111,7 @@ static void start_keeper(int i, bool leads, const char *cert_path)
                                                                .now_ms = now_ms,
                                                                .changed = on_changed,
                                                                .ctx = k});
-    ek_webhook_certs_expect(k->certs, EK_PUBLISHER_MUTATING);
+    k->publisher = ek_webhook_certs_expect(k->certs);
     k->has_files = ek_webhook_certs_runnable(k->certs, &k->files);
     if (k->has_files)
         subjectbench_start_runnable(&k->files);
@@ -197,7 +198,7 @@ static void pass(int64_t ms)
 
 static void publish(int i, bool everywhere)
 {
-    ek_webhook_certs_published(keepers[i].certs, EK_PUBLISHER_MUTATING,
+    ek_webhook_certs_published(keepers[i].certs, keepers[i].publisher,
                                ek_webhook_ca_bundle(keepers[i].certs), everywhere);
 }
 
@@ -258,7 +259,7 @@ START_TEST(rotation)
     pass(2 * EK_CERT_OVERLAP_MS); /* without anybody knowing the bundle nothing happens */
     read_secret_later();
     ck_assert(facts.next_ca.usable && !facts.old_ca.present);
-    ek_webhook_certs_published(keepers[0].certs, EK_PUBLISHER_MUTATING, first, true);
+    ek_webhook_certs_published(keepers[0].certs, keepers[0].publisher, first, true);
     pass(2 * EK_CERT_OVERLAP_MS); /* nor when an earlier one is known */
     read_secret_later();
     ck_assert(facts.next_ca.usable && !facts.old_ca.present);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/subject/controller/census/subject.h"
 
+#include "controller/certificates/certificates.h"
 #include "controller/telemetry/section.h"
 #include "test/subject/reconcilers/census/plan.h"
 
-enum { CONFIG_MAPS, CENSUSES };
+enum { CONFIG_MAPS, CENSUSES, REGISTRATION };
 
 static const struct ek_watch_row rows[] = {
     [CONFIG_MAPS] = {.resource = {.group = "",
@@ -18,6 +19,11 @@ static const struct ek_watch_row rows[] = {
                                .resource = "censuses",
                                .kind = "Census",
                                .optional = true}},
+    [REGISTRATION] = {.resource = {.group = "admissionregistration.k8s.io",
+                                   .version = "v1",
+                                   .resource = "validatingwebhookconfigurations",
+                                   .kind = "ValidatingWebhookConfiguration",
+                                   .field_selector = "metadata.name=" CENSUS_REGISTRATION}},
 };
 
 static const struct ek_metric_desc metrics[] = {{.name = "census_config_maps",
@@ -27,7 +33,9 @@ static const struct ek_metric_desc metrics[] = {{.name = "census_config_maps",
 
 struct census {
     struct ek_controller *controller;
+    const struct ek_subject_serving *serving;
     struct ek_metrics *metrics;
+    size_t publisher; /* of the webhook's certificates */
     size_t n;
 };
 
@@ -35,7 +43,10 @@ static void *census_new(struct ek_controller *controller, const struct ek_subjec
 {
     struct census *census = ek_xalloc(sizeof *census);
 
-    *census = (struct census){.controller = controller, .metrics = env->metrics};
+    *census = (struct census){
+        .controller = controller, .serving = &env->serving, .metrics = env->metrics};
+    if (env->serving.certs)
+        census->publisher = ek_webhook_certs_expect(env->serving.certs);
     return census;
 }
 
@@ -74,6 +85,25 @@ static bool census_write(void *subject, int64_t now_ms, struct ek_arena *arena,
     return false;
 }
 
+static bool census_register(void *subject, int64_t now_ms, struct ek_arena *arena,
+                            struct ek_intents *intents)
+{
+    const struct census *census = subject;
+    const struct ek_subject_serving *serving = census->serving;
+    const char *bundle = serving->certs ? ek_webhook_ca_bundle(serving->certs) : NULL;
+    const struct ek_obj *live = ek_watchset_get(ek_controller_watchset(census->controller),
+                                                REGISTRATION, CENSUS_REGISTRATION);
+
+    (void)now_ms;
+    (void)arena;
+    if (!bundle)
+        return false;
+    bool carries = census_plan_registration(
+        &(struct ek_webhooks_options){.url = serving->url, .ca_bundle = bundle}, live, intents);
+    ek_webhook_certs_published(serving->certs, census->publisher, bundle, carries);
+    return false;
+}
+
 static void census_debug(const void *subject, const struct ek_debug_doc *doc)
 {
     const struct census *census = subject;
@@ -92,6 +122,7 @@ const struct ek_subject census_subject = {
     .part = "census informers",
     .observe_key = "census",
     .write_key = "write",
+    .registers = true,
     .rows = rows,
     .n_rows = EK_ARRAY_SIZE(rows),
     .metrics = metrics,
@@ -100,7 +131,7 @@ const struct ek_subject census_subject = {
     .new = census_new,
     .observe = census_observe,
     .publish = census_publish,
-    .stages = {census_write},
+    .stages = {census_register, census_write},
     .debug = census_debug,
     .close = census_close,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/subject/reconcilers/census/plan.h"
 
+#include "reconcilers/webhooks/compare.h"
+
 static const struct ek_resource censuses = {
     .group = "test.evenkeel.dev", .version = "v1", .resource = "censuses", .kind = "Census"};
 
@@ -26,4 +28,31 @@ void census_plan(const struct census_view *view, struct ek_intents *intents)
                                     .reason = "Counted",
                                     .action = "Count",
                                     .note = "The number of ConfigMaps changed"}));
+}
+
+bool census_plan_registration(const struct ek_webhooks_options *options, const struct ek_obj *live,
+                              struct ek_intents *intents)
+{
+    static const struct ek_resource resource = {.group = "admissionregistration.k8s.io",
+                                                .version = "v1",
+                                                .resource = "validatingwebhookconfigurations",
+                                                .kind = "ValidatingWebhookConfiguration"};
+    static const struct ek_webhooks_rule rule = {
+        .group = "", .version = "v1", .scope = "Namespaced", .resources = {"configmaps"}};
+    const struct ek_apply_target target = {.resource = &resource, .name = CENSUS_REGISTRATION};
+    yyjson_mut_doc *doc = ek_intents_doc(intents);
+    struct ek_webhooks webhooks;
+
+    ek_webhooks_begin(&webhooks, options, doc);
+    ek_webhooks_add(&webhooks, &(struct ek_webhooks_entry){.name = CENSUS_REGISTRATION,
+                                                           .path = "/census",
+                                                           .ignore_failures = true,
+                                                           .timeout_s = 1,
+                                                           .rules = ek_webhooks_rules(doc, &rule)});
+    ek_webhooks_end(&webhooks);
+    struct ek_webhooks_standing standing = ek_webhooks_compare(
+        webhooks.content, live ? ek_obj_root(live) : NULL, options->ca_bundle, true);
+    if (!standing.current)
+        ek_intents_apply(intents, &target, webhooks.content);
+    return standing.carries;
 }

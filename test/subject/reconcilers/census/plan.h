@@ -7,6 +7,10 @@
 #define TEST_SUBJECT_RECONCILERS_CENSUS_PLAN_H
 
 #include "reconcilers/intent.h"
+#include "reconcilers/webhooks/configuration.h"
+
+/* The ValidatingWebhookConfiguration. */
+#define CENSUS_REGISTRATION "census.test.evenkeel.dev"
 
 /* What was observed. Borrowed. */
 struct census_view {
@@ -17,5 +21,10 @@ struct census_view {
 /* Plans the Census: created where it is missing, its status written where it differs, an Event
  * after each change. */
 void census_plan(const struct census_view *view, struct ek_intents *intents);
+
+/* Plans the registration of a webhook for ConfigMaps beside live, that of the cluster (NULL: there
+ * is none). Returns whether all that is registered carries the CA bundle of options. */
+bool census_plan_registration(const struct ek_webhooks_options *options, const struct ek_obj *live,
+                              struct ek_intents *intents);
 
 #endif

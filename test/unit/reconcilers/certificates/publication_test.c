@@ -8,9 +8,8 @@
 #include "reconcilers/certificates/publication.h"
 #include "test/support/suite.h"
 
-#define M EK_PUBLISHER_MUTATING
-#define V EK_PUBLISHER_VALIDATING
-#define G EK_PUBLISHER_GATES
+/* Handles, in the order in which they are expected. */
+enum { A, B, C };
 
 enum what { END, EXPECT, RENEW, HAS, LACKS };
 
@@ -19,26 +18,38 @@ static const struct {
     const char *name;
     struct {
         enum what what;
-        enum ek_webhook_publisher who;
-    } steps[6];
+        size_t who;
+    } steps[8];
     int64_t since_ms;
 } rows[] = {
-    {"nobody", {{END, M}}, EK_TIME_UNSET},
-    {"expected, not told", {{EXPECT, M}}, EK_TIME_UNSET},
-    {"the only one", {{EXPECT, M}, {HAS, M}}, 2},
-    {"one that was not expected", {{HAS, M}}, 1},
-    {"told again", {{HAS, M}, {HAS, M}, {HAS, M}}, 1},
-    {"one of two", {{EXPECT, M}, {EXPECT, V}, {HAS, M}}, EK_TIME_UNSET},
-    {"both", {{EXPECT, M}, {EXPECT, V}, {HAS, M}, {HAS, V}}, 4},
-    {"the other has not", {{EXPECT, M}, {EXPECT, V}, {HAS, M}, {LACKS, V}}, EK_TIME_UNSET},
-    {"a third comes late", {{HAS, M}, {HAS, V}, {EXPECT, G}}, EK_TIME_UNSET},
-    {"and tells", {{HAS, M}, {HAS, V}, {EXPECT, G}, {HAS, G}}, 4},
-    {"one that has told is expected", {{HAS, M}, {EXPECT, M}}, 1},
-    {"somebody changes it", {{HAS, M}, {HAS, V}, {LACKS, M}}, EK_TIME_UNSET},
-    {"and it is put right", {{HAS, M}, {HAS, V}, {LACKS, M}, {HAS, M}}, 4},
-    {"other authorities", {{HAS, M}, {HAS, V}, {RENEW, M}}, EK_TIME_UNSET},
-    {"which one has", {{HAS, M}, {HAS, V}, {RENEW, M}, {HAS, V}}, EK_TIME_UNSET},
-    {"which both have", {{HAS, M}, {HAS, V}, {RENEW, M}, {HAS, V}, {HAS, M}}, 5},
+    {"nobody", {{END, A}}, EK_TIME_UNSET},
+    {"expected, without a report", {{EXPECT, A}}, EK_TIME_UNSET},
+    {"the only one", {{EXPECT, A}, {HAS, A}}, 2},
+    {"reported again", {{EXPECT, A}, {HAS, A}, {HAS, A}, {HAS, A}}, 2},
+    {"one of two", {{EXPECT, A}, {EXPECT, B}, {HAS, A}}, EK_TIME_UNSET},
+    {"both", {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}}, 4},
+    {"both, the other way round", {{EXPECT, A}, {EXPECT, B}, {HAS, B}, {HAS, A}}, 4},
+    {"the other has not", {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {LACKS, B}}, EK_TIME_UNSET},
+    {"a third comes late",
+     {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}, {EXPECT, C}},
+     EK_TIME_UNSET},
+    {"and reports", {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}, {EXPECT, C}, {HAS, C}}, 6},
+    {"somebody changes it",
+     {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}, {LACKS, A}},
+     EK_TIME_UNSET},
+    {"and it is put right",
+     {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}, {LACKS, A}, {HAS, A}},
+     6},
+    {"other authorities",
+     {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}, {RENEW, A}},
+     EK_TIME_UNSET},
+    {"which one has",
+     {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}, {RENEW, A}, {HAS, B}},
+     EK_TIME_UNSET},
+    {"which both have",
+     {{EXPECT, A}, {EXPECT, B}, {HAS, A}, {HAS, B}, {RENEW, A}, {HAS, B}, {HAS, A}},
+     7},
+    {"other authorities, and nobody", {{RENEW, A}}, EK_TIME_UNSET},
 };
 
 START_TEST(publication)
@@ -46,21 +57,22 @@ START_TEST(publication)
     struct ek_publication p;
 
     ek_publication_init(&p);
-    for (int i = 0; i < 6 && rows[_i].steps[i].what != END; i++) {
+    for (int i = 0; i < 8 && rows[_i].steps[i].what != END; i++) {
         enum what what = rows[_i].steps[i].what;
-        enum ek_webhook_publisher who = rows[_i].steps[i].who;
+        size_t who = rows[_i].steps[i].who;
         int64_t before = p.since_ms;
         if (what == EXPECT)
-            ek_publication_expect(&p, who);
+            ck_assert_uint_eq(ek_publication_expect(&p), who);
         else if (what == RENEW)
             ek_publication_renew(&p);
         else
-            ck_assert_msg(ek_publication_tell(&p, who, what == HAS, i + 1) ==
+            ck_assert_msg(ek_publication_report(&p, who, what == HAS, i + 1) ==
                               (p.since_ms != before),
                           "%s, step %d", rows[_i].name, i);
     }
     ck_assert_msg(p.since_ms == rows[_i].since_ms, "%s: %lld", rows[_i].name,
                   (long long)p.since_ms);
+    ek_publication_done(&p);
 }
 END_TEST
 
