@@ -2,12 +2,12 @@
 #include "controller/fieldgates/subject.h"
 
 #include "api/base/mem.h"
-#include "controller/certificates/certificates.h"
 #include "controller/fieldgates/canary.h"
 #include "controller/fieldgates/census.h"
 #include "controller/fieldgates/counts.h"
 #include "controller/fieldgates/review.h"
 #include "controller/telemetry/section.h"
+#include "controller/webhook/registration.h"
 #include "controller/webhook/webhook.h"
 #include "informers/clock.h"
 #include "reconcilers/fieldgates/imports.h"
@@ -202,18 +202,6 @@ static void standby(void *subject)
     ek_gates_censuses_follow(g->censuses, NULL);
 }
 
-/* Why requests cannot be answered yet; NULL: they can. err is the room for the text. */
-static const char *not_ready(const struct gates *g, const char *bundle, struct ek_err *err)
-{
-    const struct ek_subject_serving *s = &g->env->serving;
-
-    if (!bundle && s->needs_bundle)
-        ek_err_set(err, EK_E_TIMEOUT, "the webhook has no certificate yet");
-    else if (s->webhook)
-        ek_webhook_check_ready(s->webhook, err);
-    return err->code ? err->message : NULL;
-}
-
 static void report_orphans(struct gates *g, struct ek_arena *arena, struct ek_intents *intents)
 {
     size_t n;
@@ -235,16 +223,10 @@ static void make_registration(struct gates *g, const char *bundle)
     const struct ek_obj *namespace = only(g, NAMESPACE);
     yyjson_val *const live[] = {[EK_GATES_MUTATING] = root_of(only(g, MUTATING)),
                                 [EK_GATES_VALIDATING] = root_of(only(g, VALIDATING))};
-    const struct ek_webhooks_options options = {
-        .url = s->url,
-        .service_namespace = s->namespace,
-        .service_name = s->service,
-        .ca_bundle = bundle,
-        .own_namespace = s->namespace,
-        .own_namespace_uid = namespace ? ek_obj_uid(namespace) : NULL,
-        .with_kube_system = s->with_kube_system,
-        .with_definitions = s->webhook && is_served(g),
-    };
+    struct ek_webhooks_options options = ek_webhook_registration_options(s, bundle);
+
+    options.own_namespace_uid = namespace ? ek_obj_uid(namespace) : NULL;
+    options.with_definitions = s->webhook && is_served(g);
     ek_gates_registrar_make(&g->registrar, &g->kinds, live, &options, s->webhook != NULL);
 }
 
@@ -255,8 +237,8 @@ static bool stage_registration(void *subject, int64_t now_ms, struct ek_arena *a
     const struct ek_resource *const resources[] = {
         [EK_GATES_MUTATING] = ek_watchset_resource(g->watch, MUTATING),
         [EK_GATES_VALIDATING] = ek_watchset_resource(g->watch, VALIDATING)};
-    struct ek_webhook_certs *certs = g->env->serving.certs;
-    EK_AUTOFREE char *bundle = ek_xstrdup(certs ? ek_webhook_ca_bundle(certs) : NULL);
+    const struct ek_subject_serving *serving = &g->env->serving;
+    EK_AUTOFREE char *bundle = ek_webhook_registration_bundle(serving);
     struct ek_err err = {0};
     const char *message;
 
@@ -264,13 +246,13 @@ static bool stage_registration(void *subject, int64_t now_ms, struct ek_arena *a
     g->next = 0;
     g->importing = false;
     make_registration(g, bundle);
-    if (certs && bundle)
-        ek_webhook_certs_published(certs, g->publisher, bundle, g->registrar.carries);
+    ek_webhook_registration_report(serving, g->publisher, bundle, g->registrar.carries);
     const char *hash = ek_gates_registrar_expects(&g->registrar);
     if (hash)
         ek_canary_expect(g->canary, hash);
     ek_gates_registrar_prove(&g->registrar, &g->kinds, ek_canary_look(g->canary, &message));
-    if (ek_gates_registrar_plan(&g->registrar, resources, not_ready(g, bundle, &err), intents) &&
+    if (ek_gates_registrar_plan(&g->registrar, resources,
+                                ek_webhook_registration_waits(serving, bundle, &err), intents) &&
         !g->registrar.standings[EK_GATES_MUTATING].current)
         report_orphans(g, arena, intents);
     return false;
@@ -486,8 +468,7 @@ static void *new_gates(struct ek_controller *controller, const struct ek_subject
     g->controller = controller;
     g->env = env;
     g->watch = ek_controller_watchset(controller);
-    if (env->serving.certs)
-        g->publisher = ek_webhook_certs_expect(env->serving.certs);
+    g->publisher = ek_webhook_registration_expect(&env->serving);
     watch_own(g, env->serving.namespace);
     g->counts = ek_gates_counts_new(env->loop, env->metrics, on_counted, g);
     g->tally = ek_gates_tally_new();

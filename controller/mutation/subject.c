@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "api/base/mem.h"
-#include "controller/certificates/certificates.h"
 #include "controller/mutation/registrations.h"
 #include "controller/mutation/snapshot.h"
 #include "controller/mutation/statuses.h"
 #include "controller/telemetry/section.h"
+#include "controller/webhook/registration.h"
 #include "controller/webhook/webhook.h"
 #include "reconcilers/mutation/loading.h"
 
@@ -16,9 +16,6 @@
  * is made. */
 #define SETTLE_MS 5
 #define GAP_MS    250
-
-/* Until the webhook is ready, or the bundle there, writing looks again this often. */
-#define NOT_READY_MS 1000
 
 #define NAME_SIZE 256
 
@@ -111,50 +108,28 @@ static void publish(void *subject)
 
 /* ---- Writing ---- */
 
-static bool can_answer(const struct mutation *m, const char *bundle)
-{
-    const struct ek_subject_serving *serving = &m->env->serving;
-
-    return serving->webhook && !ek_webhook_check_ready(serving->webhook, NULL) &&
-           (bundle || !serving->needs_bundle);
-}
-
-static struct ek_webhooks_options options_of(const struct mutation *m, const char *bundle)
-{
-    const struct ek_subject_serving *serving = &m->env->serving;
-
-    return (struct ek_webhooks_options){.url = serving->url,
-                                        .service_namespace = serving->namespace,
-                                        .service_name = serving->service,
-                                        .ca_bundle = bundle,
-                                        .own_namespace = serving->namespace,
-                                        .with_kube_system = serving->with_kube_system,
-                                        .without_conditions = m->without_conditions,
-                                        .with_definitions = serving->webhook != NULL};
-}
-
 static void plan_registration(struct mutation *m, enum ek_registration_kind kind,
                               struct ek_intents *intents)
 {
-    struct ek_webhook_certs *certs = m->env->serving.certs;
-    EK_AUTOFREE char *bundle = ek_xstrdup(certs ? ek_webhook_ca_bundle(certs) : NULL);
-    const struct ek_webhooks_options options = options_of(m, bundle);
+    const struct ek_subject_serving *serving = &m->env->serving;
+    const struct ek_resource *resource =
+        ek_mutation_watch_resource(m->watch, ek_registration_resources[kind]);
+    EK_AUTOFREE char *bundle = ek_webhook_registration_bundle(serving);
+    struct ek_webhooks_options options = ek_webhook_registration_options(serving, bundle);
     EK_AUTO(ek_registration_write) w;
+    struct ek_err err = {0};
 
+    options.without_conditions = m->without_conditions;
+    options.with_definitions = serving->webhook != NULL;
     ek_registration_write_plan(&m->state, m->watch, &options, kind, &w);
-    if (certs && bundle)
-        ek_webhook_certs_published(certs, m->publishers[kind], bundle, w.carries);
+    ek_webhook_registration_report(serving, m->publishers[kind], bundle, w.carries);
     if (w.current)
         return;
-    if (!w.withdraws && !can_answer(m, bundle)) {
-        ek_intents_again(intents, NOT_READY_MS);
+    if (!w.withdraws && ek_webhook_registration_waits(serving, bundle, &err)) {
+        ek_intents_again(intents, EK_WEBHOOKS_NOT_READY_MS);
         return;
     }
-    const struct ek_apply_target target = {
-        .resource = ek_mutation_watch_resource(m->watch, ek_registration_resources[kind]),
-        .name = EK_REGISTRATION_NAME};
-    ek_intents_apply(intents, &target, yyjson_mut_val_mut_copy(ek_intents_doc(intents), w.content))
-        ->tag = TAG_REGISTRATION;
+    ek_webhooks_apply(intents, resource, EK_REGISTRATION_NAME, w.content)->tag = TAG_REGISTRATION;
 }
 
 static bool plan_registrations(void *subject, int64_t now_ms, struct ek_arena *arena,
@@ -231,8 +206,8 @@ static void *make(struct ek_controller *controller, const struct ek_subject_env 
 
     m->controller = controller;
     m->env = env;
-    for (int i = 0; env->serving.certs && i < EK_REGISTRATION_KINDS; i++)
-        m->publishers[i] = ek_webhook_certs_expect(env->serving.certs);
+    for (int i = 0; i < EK_REGISTRATION_KINDS; i++)
+        m->publishers[i] = ek_webhook_registration_expect(&env->serving);
     m->watch = ek_mutation_watch_new(
         &(struct ek_mutation_watch_config){.loop = env->loop,
                                            .client = env->client,

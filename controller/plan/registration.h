@@ -19,7 +19,7 @@ struct ek_plan_registration {
     yyjson_mut_val *content; /* of doc */
     struct ek_webhooks_standing standing;
     bool on;          /* some plan needs the guard, and this process serves a webhook */
-    size_t publisher; /* of the webhook's certificates, where this process has any */
+    size_t publisher; /* from ek_webhook_registration_expect */
     char *problem;    /* why it is not registered; NULL: not known. Owned */
 };
 

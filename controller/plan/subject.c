@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "api/base/mem.h"
-#include "controller/certificates/certificates.h"
 #include "controller/plan/guard.h"
 #include "controller/plan/metrics.h"
 #include "controller/plan/registration.h"
 #include "controller/plan/scans.h"
 #include "controller/telemetry/section.h"
+#include "controller/webhook/registration.h"
 #include "informers/clock.h"
 #include "reconcilers/plan/compat.h"
 
@@ -380,8 +380,7 @@ static void make_guard(struct plans *p)
         const struct ek_webhook_handler handler = ek_plan_guard_handler(p->guard);
         ek_webhook_add_handler(serving->webhook, &handler);
     }
-    if (serving->certs)
-        p->registration.publisher = ek_webhook_certs_expect(serving->certs);
+    p->registration.publisher = ek_webhook_registration_expect(serving);
     if (!serving->namespace || !*serving->namespace)
         return;
     EK_AUTOFREE char *selector = ek_xasprintf("metadata.name=%s", serving->namespace);

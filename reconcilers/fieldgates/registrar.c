@@ -62,16 +62,15 @@ bool ek_gates_registrar_plan(struct ek_gates_registrar *registrar,
     if (!r->current && !r->empty) {
         ek_gates_registrar_fail(r, not_ready);
         if (not_ready) {
-            ek_intents_again(intents, EK_GATES_NOT_READY_MS);
+            ek_intents_again(intents, EK_WEBHOOKS_NOT_READY_MS);
             return false;
         }
     }
     for (int k = 0; k < EK_GATES_CONFIGURATIONS; k++) {
         if (r->standings[k].current)
             continue;
-        struct ek_apply_target target = {.resource = resources[k], .name = names[k]};
-        yyjson_mut_val *content = yyjson_mut_val_mut_copy(ek_intents_doc(intents), r->contents[k]);
-        ek_intents_apply(intents, &target, content)->tag = EK_GATES_TAG_REGISTRATION;
+        ek_webhooks_apply(intents, resources[k], names[k], r->contents[k])->tag =
+            EK_GATES_TAG_REGISTRATION;
     }
     return true;
 }

@@ -17,9 +17,6 @@
 #include "reconcilers/intent.h"
 #include "reconcilers/webhooks/compare.h"
 
-/* Until requests can be answered, the registration looks again this often. */
-#define EK_GATES_NOT_READY_MS 1000
-
 /* The two configurations, in the order in which they are written. */
 enum ek_gates_configuration {
     EK_GATES_MUTATING,

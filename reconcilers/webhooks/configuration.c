@@ -42,6 +42,14 @@ void ek_webhooks_begin(struct ek_webhooks *webhooks, const struct ek_webhooks_op
     w->list = yyjson_mut_obj_add_arr(doc, w->content, "webhooks");
 }
 
+struct ek_intent *ek_webhooks_apply(struct ek_intents *intents, const struct ek_resource *resource,
+                                    const char *name, yyjson_mut_val *content)
+{
+    const struct ek_apply_target target = {.resource = resource, .name = name};
+    return ek_intents_apply(intents, &target,
+                            yyjson_mut_val_mut_copy(ek_intents_doc(intents), content));
+}
+
 void ek_webhooks_end(struct ek_webhooks *webhooks)
 {
     ek_free(webhooks->bundle);

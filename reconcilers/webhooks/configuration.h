@@ -17,6 +17,11 @@
 #include <stddef.h>
 #include <yyjson.h>
 
+#include "reconcilers/intent.h"
+
+/* Until requests can be answered, a registration looks again this often. */
+#define EK_WEBHOOKS_NOT_READY_MS 1000
+
 /* Where API servers call the webhooks, and what is left out. NULL and "" are the same. */
 struct ek_webhooks_options {
     const char *url; /* "https://10.0.0.7:9443": called there; "": by the Service */
@@ -76,6 +81,11 @@ void ek_webhooks_begin(struct ek_webhooks *webhooks, const struct ek_webhooks_op
 
 /* Appends a webhook. */
 void ek_webhooks_add(struct ek_webhooks *webhooks, const struct ek_webhooks_entry *entry);
+
+/* Appends the apply of content, which is copied, as the configuration of that name; the result may
+ * be changed as for ek_intents_apply. */
+struct ek_intent *ek_webhooks_apply(struct ek_intents *intents, const struct ek_resource *resource,
+                                    const char *name, yyjson_mut_val *content);
 
 /* Releases what the writer itself owns. The content stays. */
 void ek_webhooks_end(struct ek_webhooks *webhooks);

@@ -12,6 +12,7 @@
 #include "test/subject/subjects.h"
 #include "test/support/subjectbench.h"
 #include "test/support/suite.h"
+#include "test/support/webhook_fixture.h"
 
 #define CM "/api/v1/namespaces/default/configmaps"
 #define REGISTRATION                                                                               \
@@ -56,47 +57,18 @@ static void create(const char *name, bool labelled)
     subjectbench_post(&bench, CM, body);
 }
 
-/* ---- The webhook's certificates ---- */
-
-static struct ek_webhook_certs *certs;
-
-static void on_bundle(void *ctx)
+/* The Secret's subject runs beside those of the table, as in `evenkeel run`. */
+static void start_with_certificates(void)
 {
-    (void)ctx;
-    for (size_t i = 0; i < bench.n; i++)
-        if (bench.slots[i].subject->registers && bench.slots[i].controller)
-            ek_controller_write(bench.slots[i].controller, 0);
-}
-
-static int64_t now_ms(void)
-{
-    return subjectbench_now;
-}
-
-/* The Secret's subject runs beside those of the table, as in evenkeel run. */
-static void start_with_certificates(struct ek_tls_identity *identity)
-{
-    static const char *const names[] = {"evenkeel-webhook.default.svc"};
     const struct ek_subject *subjects[SUBJECTBENCH_MAX] = {&ek_certificates_subject};
     size_t n = 1;
 
     for (; test_subjects[n - 1]; n++)
         subjects[n] = test_subjects[n - 1];
     subjectbench_start(&bench, NULL, subjects, n);
-    certs =
-        ek_webhook_certs_new(&(struct ek_webhook_certs_config){.loop = &bench.world.bench.loop,
-                                                               .identity = identity,
-                                                               .namespace = "default",
-                                                               .secret = "evenkeel-webhook-cert",
-                                                               .names = names,
-                                                               .n_names = 1,
-                                                               .now_ms = now_ms,
-                                                               .changed = on_bundle});
-    for (size_t i = 0; i < n; i++) {
-        struct ek_subject_env env = subjectbench_env(&bench, i);
-        env.serving = (struct ek_subject_serving){.certs = certs, .url = "https://127.0.0.1:1"};
-        subjectbench_run(&bench, i, &env);
-    }
+    subjectbench_serve(&bench);
+    make_controllers();
+    subjectbench_start_runnable(&bench.serving);
 }
 
 /* ---- Tests ---- */
@@ -152,19 +124,24 @@ START_TEST(a_failed_write_is_tried_again)
 }
 END_TEST
 
-/* A subject that registers a webhook gets the authorities and reports where they are: neither the
- * process nor the certificates know it by name. */
+/* A subject that registers a webhook waits until the webhook answers, gets the authorities and
+ * reports where they are: neither the process nor the certificates know it by name. */
 START_TEST(a_subject_registers_a_webhook)
 {
-    struct ek_tls_identity *identity = ek_tls_identity_new();
-
-    start_with_certificates(identity);
+    start_with_certificates();
+    apiworld_wait_for(&bench.world, SUBJECTBENCH_SECRET, "\"ca.crt\":\"");
+    while (!ek_webhook_ca_bundle(bench.certs))
+        subjectbench_turn(&bench);
+    subjectbench_write_registrations(&bench);
+    for (int i = 0; i < 3; i++)
+        subjectbench_turn(&bench);
+    ck_assert_int_eq(apiworld_request(&bench.world, "GET", REGISTRATION, NULL, NULL), 404);
+    ek_webhook_publish(bench.webhook, webhook_snapshot(0, NULL));
+    subjectbench_write_registrations(&bench);
     apiworld_wait_for(&bench.world, REGISTRATION, "\"caBundle\":\"");
     apiworld_wait_for(&bench.world, REGISTRATION, "\"url\":\"https://127.0.0.1:1/census\"");
     subjectbench_wait_for_debug(&bench, "\"publishedTime\":\"2026-11-20T11:00:00");
     subjectbench_stop(&bench);
-    ek_webhook_certs_free(certs);
-    ek_tls_identity_free(identity);
 }
 END_TEST
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "api/base/mem.h"
+#include "controller/certificates/certificates.h"
 #include "controller/debug/debug.h"
+#include "controller/webhook/webhook.h"
 
 #define START INT64_C(1795172400000)
 
@@ -49,12 +51,68 @@ void subjectbench_start(struct subjectbench *bench, const char *rules,
     bench->registry = ek_registry_new(bench->rows, n, &bench->standard, NULL);
 }
 
+static void on_bundle(void *ctx)
+{
+    subjectbench_write_registrations(ctx);
+}
+
+void subjectbench_serve(struct subjectbench *bench)
+{
+    static const char *const names[] = {"evenkeel-webhook.default.svc"};
+
+    bench->identity = ek_tls_identity_new();
+    bench->certs =
+        ek_webhook_certs_new(&(struct ek_webhook_certs_config){.loop = &bench->world.bench.loop,
+                                                               .identity = bench->identity,
+                                                               .namespace = "default",
+                                                               .secret = "evenkeel-webhook-cert",
+                                                               .names = names,
+                                                               .n_names = 1,
+                                                               .now_ms = now_ms,
+                                                               .changed = on_bundle,
+                                                               .ctx = bench});
+    bench->webhook = ek_webhook_new(&(struct ek_webhook_config){.loop = &bench->world.bench.loop,
+                                                                .bind_address = "127.0.0.1:0",
+                                                                .threads = 1,
+                                                                .identity = bench->identity});
+    ek_webhook_runnable(bench->webhook, &bench->serving);
+}
+
+void subjectbench_write_registrations(struct subjectbench *bench)
+{
+    for (size_t i = 0; i < bench->n; i++) {
+        const struct ek_subject *subject = bench->slots[i].subject;
+        if (bench->slots[i].controller && (subject->registers || subject->joins))
+            ek_controller_write(bench->slots[i].controller, 0);
+    }
+}
+
+static void on_stopped(void *token)
+{
+    ++*(int *)token;
+}
+
+static void stop_serving(struct subjectbench *bench)
+{
+    int n_stopped = 0;
+
+    if (!bench->webhook)
+        return;
+    bench->serving.stop(bench->serving.ctx, on_stopped, &n_stopped);
+    clientbench_run_until(&bench->world.bench, &n_stopped);
+}
+
 struct ek_subject_env subjectbench_env(struct subjectbench *bench, size_t i)
 {
+    const struct ek_subject_serving serving = {.webhook = bench->webhook,
+                                               .certs = bench->certs,
+                                               .needs_bundle = bench->certs != NULL,
+                                               .url = bench->webhook ? "https://127.0.0.1:1" : ""};
     return (struct ek_subject_env){.loop = &bench->world.bench.loop,
                                    .client = bench->world.bench.client,
                                    .metrics = bench->metrics,
                                    .recorder = bench->recorder,
+                                   .serving = serving,
                                    .now_ms = now_ms,
                                    .may_write = may_write,
                                    .ctx = &bench->slots[i],
@@ -107,10 +165,14 @@ void subjectbench_stop(struct subjectbench *bench)
 {
     for (size_t i = 0; i < bench->n; i++)
         subjectbench_close(bench, i);
+    stop_serving(bench);
     ek_recorder_close(bench->recorder, NULL, NULL);
     apiworld_stop(&bench->world);
     ek_metrics_free(bench->metrics);
     ek_registry_free(bench->registry);
+    ek_webhook_free(bench->webhook);
+    ek_webhook_certs_free(bench->certs);
+    ek_tls_identity_free(bench->identity);
 }
 
 /* ---- Texts ---- */

@@ -17,6 +17,7 @@
 
 /* Events of the namespace default. */
 #define SUBJECTBENCH_EVENTS "/apis/events.k8s.io/v1/namespaces/default/events"
+#define SUBJECTBENCH_SECRET "/api/v1/namespaces/default/secrets/evenkeel-webhook-cert"
 #define SUBJECTBENCH_CRDS   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 /* One subject. */
@@ -37,6 +38,11 @@ struct subjectbench {
     struct ek_controller_row rows[SUBJECTBENCH_MAX];
     struct subjectbench_slot slots[SUBJECTBENCH_MAX];
     size_t n;
+    /* Of subjects that register webhooks: NULL before subjectbench_serve. */
+    struct ek_tls_identity *identity;
+    struct ek_webhook_certs *certs;
+    struct ek_webhook *webhook;
+    struct ek_runnable serving;
 };
 
 /* What now_ms of every environment returns: 2026-11-20T11:00:00Z, unless a test changes it. */
@@ -46,6 +52,15 @@ extern int64_t subjectbench_now;
  * apiworld_start. */
 void subjectbench_start(struct subjectbench *bench, const char *rules,
                         const struct ek_subject *const *subjects, size_t n);
+
+/* Makes a webhook, with the certificates of the Secret SUBJECTBENCH_SECRET, which the subject of
+ * certificates makes and reads (controller/certificates/subject.h). To be called before the
+ * subjects are made; the test starts the runnable `serving` after that, and publishes a snapshot:
+ * before, the webhook is not ready. */
+void subjectbench_serve(struct subjectbench *bench);
+
+/* The bundle has changed: all subjects that register webhooks write. */
+void subjectbench_write_registrations(struct subjectbench *bench);
 
 /* The environment of the i-th subject. */
 struct ek_subject_env subjectbench_env(struct subjectbench *bench, size_t i);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test/subject/controller/census/subject.h"
 
-#include "controller/certificates/certificates.h"
+#include "api/base/mem.h"
 #include "controller/telemetry/section.h"
+#include "controller/webhook/registration.h"
 #include "test/subject/reconcilers/census/plan.h"
 
 enum { CONFIG_MAPS, CENSUSES, REGISTRATION };
@@ -45,8 +46,7 @@ static void *census_new(struct ek_controller *controller, const struct ek_subjec
 
     *census = (struct census){
         .controller = controller, .serving = &env->serving, .metrics = env->metrics};
-    if (env->serving.certs)
-        census->publisher = ek_webhook_certs_expect(env->serving.certs);
+    census->publisher = ek_webhook_registration_expect(&env->serving);
     return census;
 }
 
@@ -90,17 +90,19 @@ static bool census_register(void *subject, int64_t now_ms, struct ek_arena *aren
 {
     const struct census *census = subject;
     const struct ek_subject_serving *serving = census->serving;
-    const char *bundle = serving->certs ? ek_webhook_ca_bundle(serving->certs) : NULL;
+    EK_AUTOFREE char *bundle = ek_webhook_registration_bundle(serving);
+    const struct ek_webhooks_options options = ek_webhook_registration_options(serving, bundle);
     const struct ek_obj *live = ek_watchset_get(ek_controller_watchset(census->controller),
                                                 REGISTRATION, CENSUS_REGISTRATION);
+    struct ek_err err = {0};
 
     (void)now_ms;
     (void)arena;
-    if (!bundle)
+    if (!serving->webhook)
         return false;
     bool carries = census_plan_registration(
-        &(struct ek_webhooks_options){.url = serving->url, .ca_bundle = bundle}, live, intents);
-    ek_webhook_certs_published(serving->certs, census->publisher, bundle, carries);
+        &options, live, ek_webhook_registration_waits(serving, bundle, &err), intents);
+    ek_webhook_registration_report(serving, census->publisher, bundle, carries);
     return false;
 }
 

@@ -31,7 +31,7 @@ void census_plan(const struct census_view *view, struct ek_intents *intents)
 }
 
 bool census_plan_registration(const struct ek_webhooks_options *options, const struct ek_obj *live,
-                              struct ek_intents *intents)
+                              const char *waits, struct ek_intents *intents)
 {
     static const struct ek_resource resource = {.group = "admissionregistration.k8s.io",
                                                 .version = "v1",
@@ -39,7 +39,6 @@ bool census_plan_registration(const struct ek_webhooks_options *options, const s
                                                 .kind = "ValidatingWebhookConfiguration"};
     static const struct ek_webhooks_rule rule = {
         .group = "", .version = "v1", .scope = "Namespaced", .resources = {"configmaps"}};
-    const struct ek_apply_target target = {.resource = &resource, .name = CENSUS_REGISTRATION};
     yyjson_mut_doc *doc = ek_intents_doc(intents);
     struct ek_webhooks webhooks;
 
@@ -52,7 +51,9 @@ bool census_plan_registration(const struct ek_webhooks_options *options, const s
     ek_webhooks_end(&webhooks);
     struct ek_webhooks_standing standing = ek_webhooks_compare(
         webhooks.content, live ? ek_obj_root(live) : NULL, options->ca_bundle, true);
-    if (!standing.current)
-        ek_intents_apply(intents, &target, webhooks.content);
+    if (!standing.current && waits)
+        ek_intents_again(intents, EK_WEBHOOKS_NOT_READY_MS);
+    else if (!standing.current)
+        ek_webhooks_apply(intents, &resource, CENSUS_REGISTRATION, webhooks.content);
     return standing.carries;
 }

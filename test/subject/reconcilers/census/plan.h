@@ -23,8 +23,9 @@ struct census_view {
 void census_plan(const struct census_view *view, struct ek_intents *intents);
 
 /* Plans the registration of a webhook for ConfigMaps beside live, that of the cluster (NULL: there
- * is none). Returns whether all that is registered carries the CA bundle of options. */
+ * is none). waits says why nothing may be registered yet: then the plan is made again; NULL: it
+ * may. Returns whether all that is registered carries the CA bundle of options. */
 bool census_plan_registration(const struct ek_webhooks_options *options, const struct ek_obj *live,
-                              struct ek_intents *intents);
+                              const char *waits, struct ek_intents *intents);
 
 #endif

@@ -328,6 +328,31 @@ START_TEST(exempts_the_same_for_all_subjects)
 }
 END_TEST
 
+/* ---- The apply ---- */
+
+START_TEST(applies_a_copy)
+{
+    static const struct ek_resource resource = {.group = "admissionregistration.k8s.io",
+                                                .version = "v1",
+                                                .resource = "validatingwebhookconfigurations",
+                                                .kind = "ValidatingWebhookConfiguration"};
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *content = yyjson_mut_obj(doc);
+    EK_AUTO(ek_intents) intents;
+
+    ek_intents_init(&intents);
+    yyjson_mut_obj_add_int(doc, content, "webhooks", 0);
+    const struct ek_intent *intent = ek_webhooks_apply(&intents, &resource, "ours", content);
+    yyjson_mut_obj_add_int(doc, content, "later", 1);
+    yyjson_mut_doc_free(doc);
+    ck_assert_uint_eq(intents.n, 1);
+    ck_assert_int_eq(intent->verb, EK_APPLY);
+    ck_assert_str_eq(intent->name, "ours");
+    ck_assert_str_eq(intent->resource.resource, resource.resource);
+    ck_assert_uint_eq(yyjson_mut_obj_size(intent->content), 1);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("all");
@@ -335,5 +360,6 @@ int main(void)
     tcase_add_loop_test(tc, writes_entries, 0, EK_ARRAY_SIZE(rows));
     tcase_add_loop_test(tc, writes_rules, 0, EK_ARRAY_SIZE(rules));
     tcase_add_loop_test(tc, exempts_the_same_for_all_subjects, 0, EK_ARRAY_SIZE(drift));
+    tcase_add_test(tc, applies_a_copy);
     return ek_test_run("webhook configurations", tc);
 }
