@@ -11,7 +11,8 @@
  *
  * A subject is one constant row: struct ek_subject. What it decides is in reconcilers/<subject>/,
  * pure and tested by rows; the row's functions are the glue that reads stores and hands what was
- * observed to those decisions. controller/README.md, "A subject", has an example of each step.
+ * observed to those decisions. controller/README.md, "A subject", says how to add one, and
+ * controller/manager/README.md why the frame is as it is.
  *
  * With a write key, observing and writing are two keys of the work queue and run beside each other:
  * what serving threads read is published while a write waits for its answer. A subject whose plan
