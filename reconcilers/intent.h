@@ -10,9 +10,10 @@
  *                 that another controller owns
  *   PATCH_STATUS  the same for the status
  *   DELETE        deletes the object; an object that is gone is fine
- *   LIST          reads the objects of a resource: what depends on it is written only if the
- * subject finds what it requires (controller/manager/subject.h: ek_controller_skip) EVENT records
- * an Event
+ *   LIST          reads the objects of a resource: what depends on the answer is carried out only
+ *                 if the subject finds in it what it requires (controller/manager/subject.h:
+ *                 ek_controller_skip)
+ *   EVENT         records an Event
  *
  * An intent that depends on the write before it (ek_intents_depend) is carried out only after that
  * write succeeded: the status of an object that was just created, the Event of a status that was
@@ -75,8 +76,8 @@ struct ek_intent {
     enum ek_on_failure on_failure;
     bool depends;          /* on the success of the write before */
     int tag;               /* the subject's: what the intent is; 0 unless it was set */
-    struct ek_event event; /* of EVENT. A resource_version of NULL becomes that of the object that
-                              the API server returned for the write before */
+    struct ek_event event; /* of EVENT. If it depends on a write, a uid or resource_version of NULL
+                              becomes that of the object that the API server returned */
 };
 
 /* A list; made by ek_intents_init, released by ek_intents_done. */

@@ -188,9 +188,9 @@ static void record(const struct ek_controller *c, const struct ek_intent *intent
 
     if (!c->env.recorder)
         return;
-    if (!event.regarding.uid)
+    if (intent->depends && !event.regarding.uid)
         event.regarding.uid = c->w.uid;
-    if (!event.regarding.resource_version)
+    if (intent->depends && !event.regarding.resource_version)
         event.regarding.resource_version = c->w.version;
     ek_recorder_record(c->env.recorder, &event);
 }
@@ -265,8 +265,6 @@ static void advance(struct ek_controller *c)
             } else if (!skipped) {
                 write_one(c, intent);
                 return;
-            } else if (intent->verb != EK_EVENT) {
-                forget_answer(c);
             }
         }
     } while (may_write(c) && plan(c));
