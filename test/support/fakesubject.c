@@ -97,17 +97,16 @@ static struct ek_intent *append_event(struct ek_intents *intents, const char *na
     return ek_intents_event(intents, &event);
 }
 
-static struct ek_intent *append_write(struct ek_intents *intents, enum fake_what what,
+static struct ek_intent *append_write(struct ek_intents *intents, const struct fake_planned *p,
                                       const char *name)
 {
-    bool has_preconditions = what == FAKE_PATCH || what == FAKE_PATCH_STATUS || what == FAKE_DELETE;
     const struct ek_apply_target target = {.resource = fake.resource,
                                            .name = name,
-                                           .resource_version =
-                                               has_preconditions ? fake.version : NULL};
+                                           .uid = p->guarded ? fake.uid : NULL,
+                                           .resource_version = p->guarded ? fake.version : NULL};
     yyjson_mut_val *content = fake.content ? read_json(intents, fake.content) : NULL;
 
-    switch (what) {
+    switch (p->what) {
     case FAKE_BAD:
         return ek_intents_apply_status(intents, &target,
                                        read_json(intents, fake.status ? fake.status : "{}"));
@@ -130,7 +129,7 @@ static void append(struct ek_intents *intents, const struct fake_planned *p)
 {
     EK_AUTOFREE char *name = ek_xasprintf("made-%d", fake.n_named++);
     struct ek_intent *intent =
-        p->what == FAKE_EVENT ? append_event(intents, name) : append_write(intents, p->what, name);
+        p->what == FAKE_EVENT ? append_event(intents, name) : append_write(intents, p, name);
 
     intent->depends = p->depends;
     intent->on_failure = p->stops ? EK_STOP : EK_GO_ON;
@@ -170,15 +169,19 @@ static bool second_stage(void *subject, int64_t now_ms, struct ek_arena *arena,
     return false;
 }
 
-static void fake_answered(void *subject, const struct ek_intent *intent, const struct ek_obj *obj,
-                          struct ek_err *err)
+const char *fakesubject_word(enum fake_what what)
 {
     static const char *const words[] = {"none",  "good",         "bad",    "create", "event",
                                         "patch", "patch-status", "delete", "list"};
+    return words[what];
+}
 
+static void fake_answered(void *subject, const struct ek_intent *intent, const struct ek_obj *obj,
+                          struct ek_err *err)
+{
     (void)subject;
     ck_assert(!obj || !err->code);
-    trace(words[intent->tag]);
+    trace(fakesubject_word((enum fake_what)intent->tag));
     if (obj)
         snprintf(fake.kind, sizeof fake.kind, "%s", ek_json_str(ek_obj_root(obj), "kind", NULL));
     if (fake.skips)
@@ -292,6 +295,8 @@ void fakesubject_make(const struct ek_subject *subject, const char *rules)
     env = subjectbench_env(&fake.bench, 0);
     env.observer = (struct ek_runner_observer){.end = on_end, .failed = on_failed};
     env.queue = &fake.queue;
+    if (fake.without_recorder)
+        env.recorder = NULL;
     fake.controller = subjectbench_make(&fake.bench, 0, &env);
 }
 

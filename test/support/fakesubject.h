@@ -15,7 +15,7 @@
 enum fake_what {
     FAKE_NONE,
     FAKE_GOOD,   /* applies the object */
-    FAKE_BAD,    /* applies the status of a ConfigMap, which has none: 404 */
+    FAKE_BAD,    /* applies the status, which a ConfigMap does not have: 404 */
     FAKE_CREATE, /* creates the object */
     FAKE_EVENT,
     FAKE_PATCH,
@@ -27,6 +27,7 @@ enum fake_what {
 struct fake_planned {
     enum fake_what what;
     bool depends, stops;
+    bool guarded; /* a write with the preconditions fake.uid and fake.version */
 };
 
 struct fake {
@@ -40,11 +41,12 @@ struct fake {
     const struct ek_resource *resource; /* of writes: ConfigMaps of the namespace default */
     const char *content;                /* of writes, JSON; NULL: none */
     const char *status;                 /* of FAKE_BAD, JSON; NULL: {} */
-    const char *version;                /* precondition of patches and deletions; NULL: none */
+    const char *uid, *version;          /* preconditions of guarded writes; NULL: none */
     unsigned batches;                   /* of the first stage */
     unsigned planned;                   /* batches of it so far in this run */
     struct ek_err failure;
     bool forgives, rewords, skips; /* in answered */
+    bool without_recorder;         /* there is no recorder of Events */
     char kind[64];                 /* of the last object in an answer */
     bool peers_matter, facts_matter;
     bool is_ready;  /* true from the start */
@@ -62,6 +64,9 @@ extern struct fake fake;
 
 /* The keys are "all", or "see" and "write". A test may run a changed copy. */
 extern const struct ek_subject fakesubject_one_key, fakesubject_two_keys;
+
+/* The word of the trace for the answer to a write. Constant. */
+const char *fakesubject_word(enum fake_what what);
 
 /* Sets what the subject does without a word of the test: observes all, leads, plans nothing. */
 void fakesubject_setup(void);

@@ -115,14 +115,11 @@ static const struct {
      .kind = "WidgetList"},
 };
 
-static const char *const words[] = {"none",  "good",         "bad",    "create", "event",
-                                    "patch", "patch-status", "delete", "list"};
-
 START_TEST(a_verb)
 {
     EK_AUTOFREE char *body = NULL;
-    EK_AUTOFREE char *trace =
-        ek_xasprintf("follow observe publish first %s second ended ", words[verbs[_i].what]);
+    EK_AUTOFREE char *trace = ek_xasprintf("follow observe publish first %s second ended ",
+                                           fakesubject_word(verbs[_i].what));
 
     fake.resource = &widgets;
     fake.content = verbs[_i].content;
@@ -158,19 +155,26 @@ START_TEST(a_verb)
 END_TEST
 
 /* Each write whose precondition does not hold. */
-static const enum fake_what conflicts[] = {FAKE_PATCH, FAKE_DELETE};
+static const struct {
+    enum fake_what what;
+    const char *uid, *version;
+} conflicts[] = {
+    {FAKE_GOOD, "another", NULL}, {FAKE_GOOD, NULL, "1"},         {FAKE_PATCH, "another", NULL},
+    {FAKE_PATCH, NULL, "1"},      {FAKE_DELETE, "another", NULL}, {FAKE_DELETE, NULL, "1"},
+};
 
 /* A conflict is the run's failure as any other: the rest goes on, and the next run, from what is
  * observed then, is rate-limited. */
 START_TEST(a_conflict)
 {
-    EK_AUTOFREE char *trace =
-        ek_xasprintf("follow observe publish first %s good second ended ", words[conflicts[_i]]);
+    EK_AUTOFREE char *trace = ek_xasprintf("follow observe publish first %s good second ended ",
+                                           fakesubject_word(conflicts[_i].what));
 
     fake.leads = false;
-    fake.version = "1";
+    fake.uid = conflicts[_i].uid;
+    fake.version = conflicts[_i].version;
     fake.content = "{\"data\":{\"a\":\"1\"}}";
-    fake.first[0].what = conflicts[_i];
+    fake.first[0] = (struct fake_planned){.what = conflicts[_i].what, .guarded = true};
     fake.first[1].what = FAKE_GOOD;
     fake.queue.retry_base_ms = FAR_MS;
     fakesubject_start(&fakesubject_one_key, NULL);
