@@ -208,7 +208,9 @@ static enum ek_observed observe(void *subject, struct ek_arena *arena, int64_t *
 
     (void)arena;
     p->more = false;
-    if (!p->world)
+    /* Without plans there is no guard, whatever the control plane is: that is reported to the
+     * webhook's certificates, which wait for it. */
+    if (!p->world && ek_store_size(ek_watchset_store(p->watch, OBJECTS)))
         return EK_OBSERVED_NOTHING;
     if (!has_seen(p)) {
         *ret_again_ms = LOOK_MS;

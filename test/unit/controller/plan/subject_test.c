@@ -8,6 +8,7 @@
 
 #include "controller/plan/subject.h"
 #include "reconcilers/plan/compat.h"
+#include "reconcilers/plan/guard.h"
 #include "reconcilers/skew/spec.h"
 #include "test/support/skew_facts.h"
 #include "test/support/subjectbench.h"
@@ -15,6 +16,7 @@
 
 #define PLANS "/apis/evenkeel.dev/v1alpha1/compatibilityplans"
 #define NEXT  PLANS "/next"
+#define GUARD "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/" EK_GUARD_NAME
 
 #define SAFE                                                                                       \
     "peer a 1.36.2/1.36/1.35\ninst kube-controller-manager k 1.36.2/1.36\ninst kube-scheduler s "  \
@@ -119,6 +121,38 @@ static char *version_of(const char *path)
 }
 
 /* ---- Tests ---- */
+
+/* What an earlier process has registered, as server-side apply of Evenkeel leaves it. */
+static void register_guard(void)
+{
+    static const char body[] =
+        "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"
+        "\"ValidatingWebhookConfiguration\",\"metadata\":{\"name\":\"" EK_GUARD_NAME "\"},"
+        "\"webhooks\":[{\"name\":\"guard.evenkeel.dev\",\"sideEffects\":\"None\","
+        "\"admissionReviewVersions\":[\"v1\"],\"clientConfig\":{\"url\":\"https://a\"}}]}";
+    const struct ek_request request = {.method = "PATCH",
+                                       .path = GUARD "?fieldManager=evenkeel&force=true",
+                                       .content_type = "application/apply-patch+yaml",
+                                       .body = body,
+                                       .body_size = sizeof body - 1};
+    struct outcome out = {0};
+
+    ek_client_send(bench.world.admin, &request, outcome_keep, &out);
+    clientbench_run_until(&bench.world.bench, &out.n_done);
+    ck_assert_msg(out.status == 201, "%d %s", out.status, out.body ? out.body : "");
+    outcome_done(&out);
+}
+
+/* Where there can be no plan, no guard is left. */
+START_TEST(a_guard_of_an_earlier_process_is_withdrawn)
+{
+    begin(NULL, false);
+    register_guard();
+    start();
+    apiworld_wait_for(&bench.world, GUARD, "\"webhooks\":[]");
+    end();
+}
+END_TEST
 
 START_TEST(the_kind_is_not_served)
 {
@@ -301,6 +335,7 @@ int main(void)
     TCase *tc = tcase_create("plan");
 
     tcase_add_test(tc, the_kind_is_not_served);
+    tcase_add_test(tc, a_guard_of_an_earlier_process_is_withdrawn);
     tcase_add_test(tc, a_plan_follows_the_cluster);
     tcase_add_test(tc, a_plan_that_is_deleted_has_no_metric);
     tcase_add_test(tc, only_the_leader_writes);
