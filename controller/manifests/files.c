@@ -74,7 +74,9 @@ static int add_object(struct place *place, yyjson_val *value, int depth, struct 
     struct ek_ci_objects *objects = place->objects;
     size_t i, n;
 
-    if (kind && ek_ends_with(kind, "List") && yyjson_is_arr(items) && depth < LIST_DEPTH_MAX) {
+    bool lists = yyjson_is_arr(items) ||
+                 (yyjson_is_null(items) && !ek_json_str(value, "metadata", "name", NULL));
+    if (kind && ek_ends_with(kind, "List") && lists && depth < LIST_DEPTH_MAX) {
         yyjson_arr_foreach(items, i, n, item)
         {
             EK_AUTOFREE char *prefix = ek_xasprintf("%sitems[%zu].", place->prefix, i);
@@ -138,14 +140,20 @@ static int parse_json(const char *text, size_t len, yyjson_doc **ret_doc, struct
     return rc || *ret_doc ? rc : ek_err_set(err, EK_E_NOMEM, "no memory");
 }
 
-/* A text that begins as JSON may be YAML all the same. */
+static bool has_separator(const char *text)
+{
+    return !strncmp(text, "---", 3) || strstr(text, "\n---");
+}
+
+/* A text that begins as JSON may be YAML all the same, and so may documents of JSON with "---"
+ * between them be in a file of JSON (apimachinery/pkg/util/yaml/decoder.go: YAMLOrJSONDecoder). */
 static int parse(const char *path, const char *text, size_t len, bool *ret_json,
                  yyjson_doc **ret_doc, struct ek_err *err)
 {
     struct ek_err ignored = {0};
 
     *ret_json = ek_ends_with(path, ".json");
-    if (*ret_json)
+    if (*ret_json && !has_separator(text))
         return parse_json(text, len, ret_doc, err);
     *ret_json = text[strspn(text, " \t\r\n")] == '{' && !parse_json(text, len, ret_doc, &ignored);
     return *ret_json ? 0 : ek_yaml_parse_all(text, len, EK_CI_FILE_MAX, ret_doc, err);
@@ -269,8 +277,13 @@ static int walk_path(const char *path, bool named, int depth, ek_manifest_fn fn,
 {
     struct stat st;
 
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (stat(path, &st) != 0)
+        st.st_mode = S_IFREG; /* reading it has the error */
+    if (S_ISDIR(st.st_mode))
         return walk_folder(path, depth, fn, ctx, err);
+    /* What waits for a writer is read where it is named. */
+    if (!named && !S_ISREG(st.st_mode))
+        return 0;
     if (!named && !ek_ends_with(path, ".yaml") && !ek_ends_with(path, ".yml") &&
         !ek_ends_with(path, ".json"))
         return 0;
