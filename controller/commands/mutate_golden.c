@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,7 +13,8 @@
 #include "controller/manifests/manifests-internal.h"
 #include "informers/client/file.h"
 
-#define TEXT_MAX ((size_t)64 << 20)
+#define TEXT_MAX     ((size_t)64 << 20)
+#define NAME_LEN_MAX 230 /* octets; a number and ".yaml" fit the 255 of a file name, too */
 
 static bool is_plain(unsigned char c)
 {
@@ -43,6 +45,19 @@ struct name {
     unsigned next; /* number in the name of the next result that would have this name */
 };
 
+/* A name that file systems take, without the end: a longer one is cut, and has a hash (FNV-1a,
+ * which is the same in each run) of the whole. Owned. */
+static char *shorten(const struct ek_buf *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    if (text->len <= NAME_LEN_MAX)
+        return ek_xstrdup(ek_buf_str(text));
+    for (size_t i = 0; i < text->len; i++)
+        hash = (hash ^ (unsigned char)text->data[i]) * 0x100000001b3u;
+    return ek_xasprintf("%.*s~%016" PRIx64, NAME_LEN_MAX - 17, ek_buf_str(text), hash);
+}
+
 /* "deployment.apps_prod_web.yaml": kind and group, namespace, name, subresource. A name that an
  * earlier result has, of objects with generateName, gets a number: "job.batch_prod_run-_2.yaml". */
 static const char *take_name(struct ek_golden *golden, yyjson_val *result)
@@ -65,11 +80,12 @@ static const char *take_name(struct ek_golden *golden, yyjson_val *result)
             ek_buf_puts(&text, "_");
             put_part(parts[i], false, &text);
         }
-    char *name = ek_xasprintf("%s.yaml", ek_buf_str(&text));
+    EK_AUTOFREE char *base = shorten(&text);
+    char *name = ek_xasprintf("%s.yaml", base);
     struct name *first = ek_map_get(&golden->names, name);
     while (ek_map_get(&golden->names, name)) {
         ek_free(name);
-        name = ek_xasprintf("%s_%u.yaml", ek_buf_str(&text), first->next++);
+        name = ek_xasprintf("%s_%u.yaml", base, first->next++);
     }
     struct name *taken = ek_xalloc(sizeof *taken);
     *taken = (struct name){name, 2};
