@@ -306,11 +306,11 @@ const struct ek_command ek_mutate_command = {
             "everything that the policy matches. Defaults of the API server are not added. Fields "
             "of the objects and of the results that API servers of the version do not have are "
             "noted on stderr.\n\nExit "
-            "codes: 0 success, and the results equal the golden files; 1 an object was denied or "
-            "differs from its golden file, or a golden file has no object; 2 a flag or a file is "
-            "invalid, or the files have no policy or no object.\n\n  evenkeel mutate -f "
-            "policies/ -f objects/\n  kustomize build . | evenkeel mutate -f policies/ -f - -o "
-            "yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table",
+            "codes: 0 success, and the results equal the golden files; 1 an object differs from "
+            "its golden file or, without --expect, is denied, or a golden file has no object; 2 a "
+            "flag or a file is invalid, or the files have no policy or no object.\n\n  evenkeel "
+            "mutate -f policies/ -f objects/\n  kustomize build . | evenkeel mutate -f policies/ "
+            "-f - -o yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
     .max_args = 0,
