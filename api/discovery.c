@@ -130,16 +130,20 @@ static int add_version(struct ek_discovery *set, const char *group, yyjson_val *
     const char *name = ek_json_str(version, "version", NULL);
     const char *freshness = ek_json_str(version, "freshness", NULL);
     bool stale = freshness && !strcmp(freshness, "Stale");
+    bool empty = yyjson_arr_size(yyjson_obj_get(version, "resources")) == 0;
     yyjson_val *resource;
     size_t i, n;
 
-    if (!name || !yyjson_arr_size(yyjson_obj_get(version, "resources")))
+    if (!name || (empty && !stale))
         return 0;
     int room = check_room(set, err);
     if (room)
         return room;
     name = keep(set, name);
-    struct ek_discovery_entry entry = {.group = group, .version = name, .stale = stale};
+    struct ek_discovery_entry entry = {
+        .group = group, .version = name, .resource = "", .stale = stale};
+    if (empty)
+        return add(set, &entry, err);
     yyjson_arr_foreach(yyjson_obj_get(version, "resources"), i, n, resource)
     {
         int rc = add_resource(set, &entry, resource, err);

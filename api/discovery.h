@@ -40,7 +40,14 @@ enum ek_discovery_facet {
     EK_DISCOVERY_FACETS,
 };
 
-/* One served resource (or subresource, "pods/status"). Strings are owned by the set. */
+/*
+ * One served resource (or subresource, "pods/status"). Strings are owned by the set.
+ *
+ * A Stale group version without resources is an entry whose resource is "": that is what an API
+ * server lists that has never read the aggregated API server of an APIService
+ * (kube-aggregator/pkg/apiserver/handler_discovery.go:run, 1.36). The entry precedes all others of
+ * its group version.
+ */
 struct ek_discovery_entry {
     const char *group;    /* "" for core */
     const char *version;  /* "v1" */

@@ -237,14 +237,16 @@ static void put_discovery(const struct ek_debug_doc *d, const struct ek_probe *p
         [EK_DISCOVERY_V2BETA1] = "v2beta1",
         [EK_DISCOVERY_LEGACY] = "legacy",
     };
-    size_t n;
+    size_t n, n_resources = 0;
 
     if (!probe->discovery)
         return;
     struct ek_debug_doc discovery = ek_debug_object(d, "discovery");
-    ek_discovery_entries(probe->discovery, &n);
+    const struct ek_discovery_entry *entries = ek_discovery_entries(probe->discovery, &n);
+    for (size_t i = 0; i < n; i++)
+        n_resources += entries[i].resource[0] != '\0';
     ek_debug_put(&discovery, "form", forms[probe->discovery_form]);
-    ek_debug_put_count(&discovery, "resources", n);
+    ek_debug_put_count(&discovery, "resources", n_resources);
 }
 
 static void put_certificate(const struct ek_debug_doc *d, const struct ek_probe *probe)

@@ -19,6 +19,7 @@ struct class
     size_t n_peers;
     size_t at, end; /* the group version being looked at: entries[at..end) */
     size_t in;      /* cursor within it */
+    bool unread;    /* it is Stale and has no resources: which ones there are is not known */
     size_t missing;
 };
 
@@ -129,6 +130,9 @@ static const struct ek_discovery_entry *next_group_version(struct compare *c)
                cmp_group_version(&class->entries[class->end], first) == 0)
             class->end++;
         class->in = class->at;
+        bool marked = class->at < class->end && class->entries[class->at].resource[0] == '\0';
+        class->in += marked;
+        class->unread = marked && class->in == class->end;
     }
     return first;
 }
@@ -281,8 +285,8 @@ static size_t compare_resources(struct compare *c, const struct ek_discovery_ent
         bool sub = strchr(resource, '/') != NULL, differs = false;
         n += !sub;
         for (size_t k = 0; k < c->n_classes; k++) {
-            lacks[k] =
-                !c->has[k] && !absent[k] && !(sub && parent_missing(&c->classes[k], gv, resource));
+            lacks[k] = !c->has[k] && !absent[k] && !c->classes[k].unread &&
+                       !(sub && parent_missing(&c->classes[k], gv, resource));
             c->classes[k].missing += lacks[k] || (absent[k] && !sub);
             differs = differs || lacks[k];
         }

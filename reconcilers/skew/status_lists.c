@@ -55,7 +55,7 @@ static size_t count_resources(const struct ek_discovery *set)
     size_t n, resources = 0;
     const struct ek_discovery_entry *entries = ek_discovery_entries(set, &n);
     for (size_t i = 0; i < n; i++)
-        resources += strchr(entries[i].resource, '/') == NULL;
+        resources += entries[i].resource[0] && strchr(entries[i].resource, '/') == NULL;
     return resources;
 }
 

@@ -258,15 +258,26 @@ static void put_names(struct ek_buf *out, char *names)
     ek_buf_puts(out, "]");
 }
 
-/* Adds one resource, or one subresource, as the aggregated form has it. */
+static void add_document(struct ek_discovery *set, const struct ek_buf *json)
+{
+    struct ek_err err = {0};
+    yyjson_doc *doc = ek_json_parse(ek_buf_str(json), json->len, &err);
+
+    ck_assert_msg(doc != NULL, "%s: %s", err.message, ek_buf_str(json));
+    ck_assert_msg(ek_discovery_add_aggregated(set, yyjson_doc_get_root(doc), NULL, &err) == 0, "%s",
+                  err.message);
+    yyjson_doc_free(doc);
+}
+
+/* Adds one resource, or one subresource, or a group version that was never read ("x.io/v1!"), as
+ * the aggregated form has it. */
 static void add_resource(struct ek_discovery *set, char *gvr)
 {
     EK_AUTO(ek_buf) json;
-    struct ek_err err = {0};
     char *rest = gvr, *group = strsep(&rest, "/"), *version = strsep(&rest, "/");
     char *resource = strsep(&rest, ":"), none[] = "", kind[] = "X", scope[] = "Namespaced";
     char *parts[4] = {none, kind, scope, none}; /* verbs, kind, scope, short names */
-    char *sub = strchr(resource, '/'), *stale = strchr(version, '!');
+    char *sub = resource ? strchr(resource, '/') : NULL, *stale = strchr(version, '!');
     for (size_t i = 0; i < 4 && rest; i++)
         parts[i] = strsep(&rest, ":");
     if (stale)
@@ -276,9 +287,14 @@ static void add_resource(struct ek_discovery *set, char *gvr)
     ek_buf_init(&json, 4096);
     ek_buf_printf(&json,
                   "{\"items\":[{\"metadata\":{\"name\":\"%s\"},\"versions\":[{\"version\":\"%s\","
-                  "\"freshness\":\"%s\",\"resources\":[{\"resource\":\"%s\",",
-                  strcmp(group, "core") ? group : "", version, stale ? "Stale" : "Current",
-                  resource);
+                  "\"freshness\":\"%s\"",
+                  strcmp(group, "core") ? group : "", version, stale ? "Stale" : "Current");
+    if (!resource) {
+        ek_buf_puts(&json, "}]}]}");
+        add_document(set, &json);
+        return;
+    }
+    ek_buf_printf(&json, ",\"resources\":[{\"resource\":\"%s\",", resource);
     if (sub)
         ek_buf_printf(&json, "\"subresources\":[{\"subresource\":\"%s\",", sub);
     ek_buf_printf(&json, "\"responseKind\":{\"kind\":\"%s\"},\"scope\":\"%s\",\"verbs\":", parts[1],
@@ -287,11 +303,7 @@ static void add_resource(struct ek_discovery *set, char *gvr)
     ek_buf_puts(&json, ",\"shortNames\":");
     put_names(&json, parts[3]);
     ek_buf_puts(&json, sub ? "}]}]}]}]}" : "}]}]}]}");
-    yyjson_doc *doc = ek_json_parse(ek_buf_str(&json), json.len, &err);
-    ck_assert_msg(doc != NULL, "%s: %s", err.message, ek_buf_str(&json));
-    ck_assert_msg(ek_discovery_add_aggregated(set, yyjson_doc_get_root(doc), NULL, &err) == 0, "%s",
-                  err.message);
-    yyjson_doc_free(doc);
+    add_document(set, &json);
 }
 
 static void add_served(struct ek_test_facts *t, const struct line *l)

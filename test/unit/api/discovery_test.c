@@ -37,6 +37,12 @@ static const struct {
      "{\"items\":[{\"metadata\":{\"name\":\"g\"},\"versions\":[{\"version\":\"v1\",\"resources\":["
      "{\"resource\":\"a\",\"subresources\":[{\"subresource\":\"b\"}]}]}]}]}",
      "g/v1/a/b\n", 0},
+    {"a group version that was never read",
+     "{\"items\":[{\"metadata\":{\"name\":\"m.io\"},\"versions\":[{\"version\":\"v1\","
+     "\"freshness\":"
+     "\"Stale\"},{\"version\":\"v2\",\"freshness\":\"Current\"},{\"version\":\"v3\",\"freshness\":"
+     "\"Stale\",\"resources\":[]}]}]}",
+     "m.io/v1/ stale\nm.io/v3/ stale\n", 0},
     {"twice the same",
      "{\"items\":[{\"metadata\":{\"name\":\"g\"},\"versions\":[{\"version\":\"v1\",\"resources\":["
      "{\"resource\":\"a\",\"responseKind\":{}},{\"resource\":\"a\",\"responseKind\":{}}]}]}]}",
