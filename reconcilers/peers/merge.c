@@ -144,7 +144,7 @@ static bool merge_version(const struct ek_api_version *a, const struct ek_api_ve
 
     for (size_t i = 0; i < a->n; i++)
         put(&map, a->resources[i].name, &a->resources[i], arena);
-    for (size_t i = 0; i < b->n; i++) {
+    for (size_t i = 0; i < b->n && !ek_arena_exhausted(arena); i++) {
         const struct ek_api_resource *resource = &b->resources[i];
         const struct ek_api_resource *base = get(&map, resource->name);
         if (base && ek_api_resource_equal(base, resource))
@@ -211,7 +211,7 @@ static bool merge_group(const struct ek_api_group *a, const struct ek_api_group 
 
     for (size_t i = 0; i < a->n; i++)
         put(&map, a->versions[i].name, &a->versions[i], arena);
-    for (size_t i = 0; i < b->n; i++) {
+    for (size_t i = 0; i < b->n && !ek_arena_exhausted(arena); i++) {
         const struct ek_api_version *version = &b->versions[i];
         const struct ek_api_version *base = get(&map, version->name), *merged = version;
         if (base && merge_version(base, version, arena, &merged))
@@ -232,7 +232,7 @@ static bool fold(struct ek_map *map, const struct ek_api_list *list, struct ek_a
 {
     bool changed = false;
 
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; i < list->n && !ek_arena_exhausted(arena); i++) {
         const struct ek_api_group *group = &list->groups[i];
         const struct ek_api_group *base = get(map, group->name), *merged = group;
         if (base && merge_group(base, group, arena, &merged))
@@ -304,6 +304,10 @@ struct ek_api_list ek_merge_groups(const char *local_id, struct ek_api_list loca
         lists[i] = group_names(&all[i].list, arena);
         same = same && same_names(&local_names, &lists[i]);
     }
+    if (ek_arena_exhausted(arena)) {
+        ek_map_done(&map);
+        return local;
+    }
     if (!same) {
         size_t n_names;
         const char *const *names = ek_order_merge(lists, n, arena, &n_names);
@@ -313,6 +317,45 @@ struct ek_api_list ek_merge_groups(const char *local_id, struct ek_api_list loca
     }
     ek_map_done(&map);
     return merged;
+}
+
+/* True when the name was there already. */
+static bool is_repeated(struct ek_map *seen, const char *name)
+{
+    return ek_map_put(seen, name, seen) != NULL;
+}
+
+static size_t resource_repeats(const struct ek_api_version *version)
+{
+    struct ek_map seen = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < version->n; i++)
+        n += is_repeated(&seen, version->resources[i].name);
+    ek_map_done(&seen);
+    return n;
+}
+
+static size_t version_repeats(const struct ek_api_group *group)
+{
+    struct ek_map seen = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < group->n; i++)
+        n += is_repeated(&seen, group->versions[i].name) + resource_repeats(&group->versions[i]);
+    ek_map_done(&seen);
+    return n;
+}
+
+size_t ek_merge_repeats(const struct ek_api_list *list)
+{
+    struct ek_map seen = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        n += is_repeated(&seen, list->groups[i].name) + version_repeats(&list->groups[i]);
+    ek_map_done(&seen);
+    return n;
 }
 
 struct ek_api_list ek_merge_kept(struct ek_api_list core, struct ek_api_list groups,

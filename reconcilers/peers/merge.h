@@ -23,10 +23,19 @@ struct ek_merge_server {
 };
 
 /* Merges the document of the server local_id with those of n peers. A peer with the local id stands
- * for the local server in the merge. */
+ * for the local server in the merge. The merge ends where the arena is exhausted
+ * (ek_arena_exhausted): the result is then not to be used. */
 struct ek_api_list ek_merge_groups(const char *local_id, struct ek_api_list local,
                                    const struct ek_merge_server *peers, size_t n,
                                    struct ek_arena *arena);
+
+/*
+ * The names of a list that are not the first of their kind: groups of one name, versions of one
+ * name in a group, resources of one name in a version. API servers repeat no name. Each repetition
+ * is merged with all that was merged under the name before, as in mergeResources, so that the work
+ * is the size of all documents at most, once and for each repetition.
+ */
+size_t ek_merge_repeats(const struct ek_api_list *list);
 
 /*
  * What is kept of a peer's two answers for the merge of /apis: the groups with a name in order,

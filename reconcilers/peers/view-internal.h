@@ -28,6 +28,7 @@ struct ek_view_part {
     struct ek_api_groups *core, *groups; /* references */
     struct ek_view_entry *entries;       /* sorted */
     size_t n_entries;
+    size_t n_repeats; /* names that are not the first of their kind */
     struct ek_view_page pages[EK_VIEW_PLACE_MAX][EK_VIEW_FORM_MAX];
 };
 

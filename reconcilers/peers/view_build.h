@@ -9,8 +9,10 @@
 #include "reconcilers/peers/merge.h"
 #include "reconcilers/peers/view.h"
 
-/* The documents of all peers beyond which no merged document is made, in bytes of memory. */
-#define EK_VIEW_MERGE_MAX ((size_t)256 * 1024 * 1024)
+/* The documents of all peers beyond which no merged document is made, in bytes of memory; and the
+ * same where they are counted once for each name in them that is repeated (ek_merge_repeats). */
+#define EK_VIEW_MERGE_MAX    ((size_t)256 * 1024 * 1024)
+#define EK_VIEW_REPEATED_MAX ((size_t)16 * 1024 * 1024)
 
 struct ek_view_input_peer {
     struct ek_view_peer peer;                  /* fetched is set by the view; strings are copied */

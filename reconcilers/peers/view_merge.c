@@ -25,12 +25,16 @@ static size_t choose_local(const struct ek_view *view)
 
 static bool is_small(const struct ek_view *view)
 {
-    size_t total = 0;
+    size_t total = 1, n_repeats = 0;
 
-    for (size_t i = 0; i < view->n; i++)
-        if (view->parts[i])
-            total += view->parts[i]->core->size + view->parts[i]->groups->size;
-    return total <= EK_VIEW_MERGE_MAX;
+    for (size_t i = 0; i < view->n; i++) {
+        const struct ek_view_part *part = view->parts[i];
+        if (!part)
+            continue;
+        total += part->core->size + part->groups->size;
+        n_repeats += part->n_repeats;
+    }
+    return total <= EK_VIEW_MERGE_MAX && n_repeats <= EK_VIEW_REPEATED_MAX / total;
 }
 
 /* The merged list of one place, in the arena. */
@@ -167,6 +171,11 @@ struct ek_view_merge *ek_view_merge_new(const struct ek_view *view,
     const struct ek_api_list core = merge_place(view, local, EK_VIEW_API, exclusions, arena);
     const struct ek_api_list groups = merge_place(view, local, EK_VIEW_APIS, exclusions, arena);
 
+    if (ek_arena_exhausted(arena)) {
+        ek_arena_free(arena);
+        ek_view_merge_unref(merge);
+        return NULL;
+    }
     ek_view_pages_fill(merge->pages[EK_VIEW_API], EK_VIEW_API, &core);
     ek_view_pages_fill(merge->pages[EK_VIEW_APIS], EK_VIEW_APIS, &groups);
     make_named(merge, &core, &groups);

@@ -131,6 +131,7 @@ struct ek_view_part *ek_view_part_new(const struct ek_api_groups *core,
     add_list(part, &core->list);
     add_list(part, &groups->list);
     qsort(part->entries, part->n_entries, sizeof *part->entries, by_entry);
+    part->n_repeats = ek_merge_repeats(&core->list) + ek_merge_repeats(&groups->list);
     ek_view_pages_fill(part->pages[EK_VIEW_API], EK_VIEW_API, &core->list);
     ek_view_pages_fill(part->pages[EK_VIEW_APIS], EK_VIEW_APIS, &groups->list);
     return part;

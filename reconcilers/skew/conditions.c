@@ -458,8 +458,8 @@ static struct ek_skew_cond discovery_merged(const struct ek_skew_report *r, stru
                     culprits_text(&unread));
     if (!ek_view_is_complete(r->view->documents))
         return cond(arena, EK_COND_FALSE, "TooLarge",
-                    "there are too many API servers, or their documents are too large; a proxy "
-                    "answers discovery by 503");
+                    "there are too many API servers, or their documents are too large or repeat "
+                    "names; a proxy answers discovery by 503");
     if (unread.n > 0)
         return cond(arena, EK_COND_FALSE, "PartlyRead",
                     "documents that were never read: %s; a proxy answers 503, and not 404, for "

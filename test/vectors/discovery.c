@@ -238,8 +238,12 @@ static bool answer_merge(void *state, yyjson_val *record, yyjson_mut_doc *doc,
            add_peers(&c, yyjson_obj_get(record, "peer_files"), true);
     if (good) {
         struct ek_api_list merged = ek_merge_groups(id, c.local->list, c.servers, c.n, c.arena);
-        yyjson_mut_obj_add_val(doc, answer, "merged", ek_vectors_list(doc, merged));
-        add_body(doc, answer, &merged);
+        if (ek_arena_exhausted(c.arena)) {
+            yyjson_mut_obj_add_str(doc, answer, "error", "the merge takes too much memory");
+        } else {
+            yyjson_mut_obj_add_val(doc, answer, "merged", ek_vectors_list(doc, merged));
+            add_body(doc, answer, &merged);
+        }
     }
     ek_api_groups_unref(c.local);
     for (size_t i = 0; i < c.n; i++)

@@ -360,6 +360,65 @@ START_TEST(too_many_servers_are_incomplete)
 }
 END_TEST
 
+/* A document in which one name is repeated: that of a group, a version or a resource. */
+static char *repeating(int level, int n)
+{
+    struct ek_buf out;
+
+    ek_buf_init(&out, 1 << 20);
+    ek_buf_puts(&out, "{\"items\":[" GROUP("batch", VERSION("v1", JOBS)));
+    if (level > 0)
+        ek_buf_puts(&out, ",{\"metadata\":{\"name\":\"g.io\"},\"versions\":[" VERSION("v0", JOBS));
+    if (level > 1)
+        ek_buf_puts(&out, ",{\"version\":\"v1\",\"resources\":[" JOBS);
+    for (int i = 0; i < n; i++)
+        ek_buf_printf(&out,
+                      level == 0 ? "," GROUP("g.io", VERSION("v%d", JOBS))
+                      : level == 1
+                          ? "," VERSION("v1", RESOURCE("r%d", "R", ""))
+                          : "," RESOURCE("rs", "R", ",\"subresources\":[" SUB("s%d", "S") "]"),
+                      i);
+    ek_buf_puts(&out, level == 2 ? "]}]}]}" : level == 1 ? "]}]}" : "]}");
+    return out.data;
+}
+
+/* API servers repeat no name. What is repeated is merged one by one, each time with all before. */
+START_TEST(names_repeated_often_are_too_large)
+{
+    static const struct {
+        int n;
+        bool complete;
+    } rows[] = {{1, true}, {40, true}, {1500, false}};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++)
+        for (int level = 0; level < 3; level++) {
+            EK_AUTOFREE char *groups = repeating(level, rows[i].n);
+            const struct peer peers[] = {
+                {"cp-a", "a", "10.0.0.1:6443", OLD_CORE, OLD_GROUPS, true, false},
+                {"cp-b", "b", "10.0.0.2:6443", OLD_CORE, groups, true, false}};
+            EK_AUTOPTR(ek_view, ek_view_unref) *view = build(peers, 2, NULL);
+            ck_assert_msg(ek_view_is_complete(view) == rows[i].complete, "%d at level %d",
+                          rows[i].n, level);
+        }
+}
+END_TEST
+
+/* A merge ends where its arena does. */
+START_TEST(merges_within_memory)
+{
+    for (int level = 0; level < 3; level++) {
+        EK_AUTOFREE char *text = repeating(level, 1500);
+        EK_AUTOPTR(ek_api_groups, ek_api_groups_unref) *groups = document(text);
+        struct ek_arena *arena = ek_arena_new((size_t)4 << 20);
+        const struct ek_merge_server peer = {"b", groups->list};
+
+        ek_merge_groups("a", groups->list, &peer, 1, arena);
+        ck_assert_msg(ek_arena_exhausted(arena), "level %d", level);
+        ek_arena_free(arena);
+    }
+}
+END_TEST
+
 /* A document of more than 128 KiB is compressed once; what comes out is the document. */
 START_TEST(compresses_what_is_large)
 {
@@ -449,6 +508,8 @@ int main(void)
     tcase_add_test(tcase, excludes_group_versions);
     tcase_add_test(tcase, drops_groups_without_versions);
     tcase_add_test(tcase, too_many_servers_are_incomplete);
+    tcase_add_test(tcase, names_repeated_often_are_too_large);
+    tcase_add_test(tcase, merges_within_memory);
     tcase_add_test(tcase, compresses_what_is_large);
     tcase_add_test(tcase, shares_what_has_not_changed);
     return ek_test_run("view", tcase);
