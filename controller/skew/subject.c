@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/skew/documents_metrics.h"
 #include "controller/skew/watch.h"
 #include "controller/telemetry/section.h"
 #include "reconcilers/peers/view_source.h"
@@ -15,7 +16,8 @@ struct skew {
     struct ek_controller *controller;
     const struct ek_subject_env *env;
     struct ek_skew_watch *watch;
-    struct ek_view_source *views;     /* what each API server serves */
+    struct ek_view_source *views;                   /* what each API server serves */
+    struct ek_documents_metrics *documents_metrics; /* NULL: there are no metrics */
     int64_t excluded_ms;              /* when time changes what is left out; 0: never */
     bool planned;                     /* the two below are of the run under way */
     struct ek_skew_plan plan;         /* owns its document; the rest is in the run's arena */
@@ -62,6 +64,8 @@ static void *skew_new(struct ek_controller *controller, const struct ek_subject_
     skew->views = ek_view_source_new();
     if (publishes_metrics(env))
         register_metrics(env->metrics);
+    if (env->metrics)
+        skew->documents_metrics = ek_documents_metrics_new(env->metrics, publishes_metrics(env));
     skew->watch =
         ek_skew_watch_new(&(struct ek_skew_watch_config){.loop = env->loop,
                                                          .client = env->client,
@@ -96,10 +100,18 @@ static const struct ek_view *make_documents(void *ctx, const struct ek_peer_tabl
     skew->excluded_ms = 0;
     const struct ek_exclusions *exclusions =
         env->exclusions ? env->exclusions(env->ctx, now_ms, &skew->excluded_ms) : &none;
+    EK_AUTOPTR(ek_view, ek_view_unref) *before = NULL;
+    if (ek_view_source_view(skew->views))
+        before = ek_view_ref(ek_view_source_view(skew->views));
     uint64_t begin_ns = uv_hrtime();
     const struct ek_view *view = ek_view_source_update(skew->views, peers, exclusions, now_ms);
+    uint64_t took_ns = uv_hrtime() - begin_ns;
+    if (view && ek_view_is_complete(view) && !ek_view_shares_merged(before, view))
+        ek_documents_metrics_merged(skew->documents_metrics, (double)took_ns / 1e9);
+    const struct ek_view_counts counts = ek_view_source_counts(skew->views);
+    ek_documents_metrics_count(skew->documents_metrics, &counts);
     if (view && env->publish_view)
-        env->publish_view(env->ctx, view, uv_hrtime() - begin_ns);
+        env->publish_view(env->ctx, view, took_ns);
     return ek_view_source_view(skew->views);
 }
 
@@ -272,6 +284,7 @@ static void on_watch_closed(void *ctx)
     struct skew *skew = ctx;
 
     skew->on_closed(skew->closed_ctx);
+    ek_documents_metrics_free(skew->documents_metrics);
     ek_view_source_free(skew->views);
     ek_free(skew);
 }

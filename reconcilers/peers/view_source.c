@@ -16,6 +16,7 @@ struct source {
     bool listed;         /* the configuration names its address */
     int64_t fetched_ms;  /* EK_TIME_UNSET before */
     int64_t answered_ms; /* when it was reachable last; before, when it came into the table */
+    int64_t tried_ms;    /* the last attempt to read the documents that was counted */
     const char *why_not; /* constant; "" while it is routable */
     bool down;
 };
@@ -24,6 +25,7 @@ struct ek_view_source {
     struct source *sources; /* by name: those of the newest table, and those that have gone */
     size_t n;
     struct ek_view *view;
+    struct ek_view_counts counts;
 };
 
 struct ek_view_source *ek_view_source_new(void)
@@ -61,6 +63,11 @@ const struct ek_view *ek_view_source_view(const struct ek_view_source *source)
 const char *ek_view_source_why_not(const struct ek_view_source *source, size_t i)
 {
     return i < source->n ? source->sources[i].why_not : "";
+}
+
+struct ek_view_counts ek_view_source_counts(const struct ek_view_source *source)
+{
+    return source->counts;
 }
 
 /* A Lease says that its server has ended only while Leases of others are seen to be renewed long
@@ -134,7 +141,11 @@ static struct source take_source(struct ek_view_source *from, const struct ek_pe
         from->sources[i] = (struct source){0};
         return taken;
     }
-    return (struct source){.seen_ms = now_ms, .fetched_ms = EK_TIME_UNSET, .answered_ms = now_ms};
+    return (struct source){.seen_ms = now_ms,
+                           .fetched_ms = EK_TIME_UNSET,
+                           .answered_ms = now_ms,
+                           .tried_ms = EK_TIME_UNSET,
+                           .why_not = ""};
 }
 
 static void replace(char **text, const char *with)
@@ -166,11 +177,29 @@ static bool is_down(const struct ek_peer *peer, const struct source *source, boo
     return (ended && !peer->reachable) || now_ms - source->answered_ms >= EK_VIEW_DOWN_AFTER_MS;
 }
 
-static void observe(struct source *source, const struct ek_peer *peer, bool ended, int64_t now_ms)
+/* Each attempt counts once, however often it is looked at. */
+static void count_attempt(struct source *source, const struct ek_probe *probe,
+                          struct ek_view_counts *counts)
 {
+    if (!probe || probe->discovery_answer.tried_at_ms == source->tried_ms)
+        return;
+    source->tried_ms = probe->discovery_answer.tried_at_ms;
+    counts->fetch_errors += probe->discovery_answer.error.code != 0;
+}
+
+static void observe(struct source *source, const struct ek_peer *peer, bool ended, int64_t now_ms,
+                    struct ek_view_counts *counts)
+{
+    const struct ek_api_groups *core = source->core, *groups = source->groups;
+    const char *before = source->why_not;
+
     describe(source, peer, now_ms);
     take_documents(source, peer->probe);
     source->why_not = why_not(peer, source, ended);
+    count_attempt(source, peer->probe, counts);
+    counts->documents += source->core != core || source->groups != groups;
+    counts->address_errors +=
+        !strcmp(source->why_not, "NoAddress") && strcmp(before, "NoAddress") != 0;
     /* The clock may have been set back. */
     if (!*source->why_not || source->answered_ms > now_ms)
         source->answered_ms = now_ms;
@@ -274,7 +303,8 @@ const struct ek_view *ek_view_source_update(struct ek_view_source *source,
 
     for (size_t i = 0; i < table->n; i++) {
         sources[i] = take_source(source, &table->peers[i], now_ms);
-        observe(&sources[i], &table->peers[i], lease_has_ended(table, &table->peers[i]), now_ms);
+        observe(&sources[i], &table->peers[i], lease_has_ended(table, &table->peers[i]), now_ms,
+                &source->counts);
     }
     for (size_t i = 0; i < table->n; i++) {
         const struct source *known = find_address(sources, table->n, &sources[i]);

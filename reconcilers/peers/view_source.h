@@ -45,6 +45,20 @@ const struct ek_view *ek_view_source_update(struct ek_view_source *source,
 /* The newest view, borrowed; NULL before the first table. */
 const struct ek_view *ek_view_source_view(const struct ek_view_source *source);
 
+/*
+ * What happened since the source was made. An API server counts the same, as the metrics
+ * apiserver_peer_discovery_sync_errors_total and aggregator_discovery_aggregation_count_total
+ * (util/peerproxy/metrics/metrics.go, endpoints/discovery/aggregated/metrics.go, 1.36): there a
+ * failed fetch counts once for each of two paths, here once for both.
+ */
+struct ek_view_counts {
+    uint64_t fetch_errors;   /* rounds in which the documents of a server were not read */
+    uint64_t address_errors; /* servers that were found without an address, or lost it */
+    uint64_t documents;      /* documents of a server that replaced others, or came first */
+};
+
+struct ek_view_counts ek_view_source_counts(const struct ek_view_source *source);
+
 /* In how many milliseconds time alone will change the view; 0 for never. */
 int64_t ek_view_source_again_ms(const struct ek_view_source *source, int64_t now_ms);
 

@@ -13,6 +13,7 @@ enum family {
     VERSION_INFO,
     VIOLATIONS,
     DISCOVERY_AGE,
+    DISCOVERY_BYTES,
     DISCOVERY_MISSING,
     DISCOVERY_DIFFERENCES,
     GATE_DIFFERENCES,
@@ -42,6 +43,9 @@ static const struct ek_skew_family families[] = {
      {"component", "verdict"}},
     {"evenkeel_peer_discovery_age_seconds",
      "Time since the API server last answered a discovery request, in seconds.",
+     {"peer"}},
+    {"evenkeel_discovery_bytes",
+     "Size of the document of /apis of an API server (empty: the merged one).",
      {"peer"}},
     {"evenkeel_discovery_missing_resources",
      "Number of resources that other API servers serve and this one does not.",
@@ -215,6 +219,23 @@ static void add_all_versions(struct metrics *m)
                          &facts->instances[i].versions);
 }
 
+static void add_bytes(struct metrics *m)
+{
+    const struct ek_view *view = m->report->view->documents;
+    const struct ek_view_document *merged =
+        view ? ek_view_merged(view, EK_VIEW_APIS, EK_VIEW_V2) : NULL;
+    size_t n = 0;
+    const struct ek_view_peer *peers = view ? ek_view_peers(view, &n) : NULL;
+
+    for (size_t i = 0; i < n && i < EK_SKEW_METRIC_PEERS_MAX; i++) {
+        const struct ek_view_document *own = ek_view_own(view, i, EK_VIEW_APIS, EK_VIEW_V2);
+        if (own)
+            add_one(m, DISCOVERY_BYTES, "peer", peers[i].name, (double)own->body.len);
+    }
+    if (merged)
+        add_one(m, DISCOVERY_BYTES, "peer", "", (double)merged->body.len);
+}
+
 static void add_verdicts(struct metrics *m)
 {
     for (int c = 0; c < EK_COMPONENT_MAX; c++)
@@ -267,8 +288,8 @@ void ek_skew_metrics(const struct ek_skew_report *report, struct ek_arena *arena
                      struct ek_skew_metric **ret_metrics, size_t *ret_n)
 {
     struct metrics m = {.report = report, .arena = arena};
-    m.max = 7 * EK_SKEW_METRIC_PEERS_MAX + EK_SKEW_METRIC_INSTANCES_MAX + EK_SKEW_METRIC_NODES_MAX +
-            EK_COMPONENT_MAX * EK_VERDICT_MAX + EK_SKEW_CONDITION_MAX * EK_COND_STATUS_MAX + 8;
+    m.max = 8 * EK_SKEW_METRIC_PEERS_MAX + EK_SKEW_METRIC_INSTANCES_MAX + EK_SKEW_METRIC_NODES_MAX +
+            EK_COMPONENT_MAX * EK_VERDICT_MAX + EK_SKEW_CONDITION_MAX * EK_COND_STATUS_MAX + 9;
     m.list = ek_arena_alloc(arena, m.max * sizeof(*m.list));
     add_peers(&m, PEER_UP, up);
     add_peers(&m, PEER_READY, ready);
@@ -277,6 +298,7 @@ void ek_skew_metrics(const struct ek_skew_report *report, struct ek_arena *arena
     add_all_versions(&m);
     add_verdicts(&m);
     add_peers(&m, DISCOVERY_AGE, discovery_age);
+    add_bytes(&m);
     add_peers(&m, DISCOVERY_MISSING, missing);
     add_one(&m, DISCOVERY_DIFFERENCES, NULL, NULL, (double)report->differences.discovery.n);
     add_one(&m, GATE_DIFFERENCES, NULL, NULL, (double)report->differences.gates.n);

@@ -484,6 +484,48 @@ START_TEST(takes_documents_of_ready_servers)
 }
 END_TEST
 
+/* Rounds of the prober, seen twice each: a failed one counts once, and documents once that are the
+ * same in all rounds. */
+START_TEST(counts_what_fails)
+{
+    static const struct ek_exclusions none = {0};
+    static const struct {
+        int64_t tried_ms;
+        bool failed;
+        const char *address;
+        uint64_t fetch, resolve, documents;
+    } rounds[] = {{NOW, false, "1.1.1.1:1", 0, 0, 1},
+                  {NOW + 5000, true, "1.1.1.1:1", 1, 0, 1},
+                  {NOW + 10000, true, "1.1.1.1:1", 2, 0, 1},
+                  {NOW + 10000, true, "", 2, 1, 1},
+                  {NOW + 15000, false, "1.1.1.1:1", 2, 1, 1}};
+    struct ek_view_source *source = ek_view_source_new();
+    struct ek_probe *probe = probe_of(true, true, NOW);
+    struct ek_peer peer = {.name = "a",
+                           .server_id = "id-a",
+                           .address_source = "",
+                           .trusted = true,
+                           .reachable = true,
+                           .probe = probe};
+    const struct ek_peer_table table = {.peers = &peer, .n = 1};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rounds); i++) {
+        probe->discovery_answer.tried_at_ms = rounds[i].tried_ms;
+        probe->discovery_answer.error.code = rounds[i].failed ? EK_E_TIMEOUT : 0;
+        peer.address = rounds[i].address;
+        for (int twice = 0; twice < 2; twice++)
+            ek_view_source_update(source, &table, &none, rounds[i].tried_ms + twice);
+        const struct ek_view_counts counts = ek_view_source_counts(source);
+        ck_assert_msg(counts.fetch_errors == rounds[i].fetch &&
+                          counts.address_errors == rounds[i].resolve &&
+                          counts.documents == rounds[i].documents,
+                      "round %zu", i);
+    }
+    ek_view_source_free(source);
+    ek_probe_unref(probe);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("view_source");
@@ -497,5 +539,6 @@ int main(void)
     tcase_add_loop_test(tcase, remembers_a_server_that_restarts, 0, EK_ARRAY_SIZE(restarts));
     tcase_add_test(tcase, knows_a_server_by_both_names);
     tcase_add_test(tcase, takes_documents_of_ready_servers);
+    tcase_add_test(tcase, counts_what_fails);
     return ek_test_run("view_source", tcase);
 }

@@ -96,6 +96,24 @@ START_TEST(ages_change_nothing)
 }
 END_TEST
 
+/* The documents of each API server that has any, and the merged one. */
+START_TEST(documents_have_sizes)
+{
+    EK_AUTO(ek_test_plans) p;
+    EK_AUTO(ek_buf) out;
+    EK_AUTOPTR(ek_view, ek_view_unref) *view = ek_test_documents("cp-a cp-b!");
+
+    ek_buf_init(&out, 4096);
+    ek_test_plans_init(&p);
+    p.documents = view;
+    ek_test_plans_step(&p, FINE, NULL);
+    for (size_t i = 0; i < p.plan.n_metrics; i++)
+        if (!strcmp(p.plan.metrics[i].name, "evenkeel_discovery_bytes"))
+            ek_buf_printf(&out, "%s=%g;", p.plan.metrics[i].labels[0][1], p.plan.metrics[i].value);
+    ck_assert_str_eq(ek_buf_str(&out), "cp-a=151;=151;");
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("merged");
@@ -104,5 +122,6 @@ int main(void)
     tcase_add_test(tcase, each_peer_says_whether_it_is_routable);
     tcase_add_test(tcase, without_documents_nothing_is_said);
     tcase_add_test(tcase, ages_change_nothing);
+    tcase_add_test(tcase, documents_have_sizes);
     return ek_test_run("merged", tcase);
 }
