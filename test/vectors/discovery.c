@@ -168,20 +168,20 @@ struct merge_case {
     struct ek_arena *arena;
     struct ek_exclusions exclusions;
     struct ek_api_groups *local;
-    struct ek_api_groups *peers[64];
-    struct ek_merge_server servers[64];
+    struct ek_api_groups **peers; /* n of them, references */
+    struct ek_merge_server *servers;
     size_t n;
 };
 
 static bool add_peers(struct merge_case *c, yyjson_val *peers, bool files)
 {
-    size_t i, n;
+    size_t i, n, max = c->n + yyjson_obj_size(peers);
     yyjson_val *id, *value;
 
+    c->peers = ek_xrealloc(c->peers, max + 1, sizeof(struct ek_api_groups *));
+    c->servers = ek_xrealloc(c->servers, max + 1, sizeof *c->servers);
     ek_json_each_member(peers, i, n, id, value)
     {
-        if (c->n == EK_ARRAY_SIZE(c->peers))
-            return false;
         struct ek_api_groups *groups =
             files ? read_groups(c->dir, yyjson_get_str(value)) : ek_vectors_groups(value);
         if (!groups)
@@ -248,6 +248,8 @@ static bool answer_merge(void *state, yyjson_val *record, yyjson_mut_doc *doc,
     ek_api_groups_unref(c.local);
     for (size_t i = 0; i < c.n; i++)
         ek_api_groups_unref(c.peers[i]);
+    ek_free(c.peers);
+    ek_free(c.servers);
     ek_arena_free(c.arena);
     return good;
 }
