@@ -12,6 +12,9 @@ static bool is_of_peer(const struct ek_lease_rule *rule, const struct ek_obj *le
 {
     const char *label = ek_obj_label(lease, rule->label);
 
+    /* In Go a label that is absent is "", but not where there are no labels at all. */
+    if (!label && yyjson_is_obj(ek_json_get(ek_obj_root(lease), "metadata", "labels", NULL)))
+        label = "";
     return label && !strcmp(label, rule->value) && strcmp(ek_obj_name(lease), rule->self) != 0 &&
            holder(lease);
 }
