@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Discovery, which the proxy answers from the view once an API server has granted it. */
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 #include "controller/proxy/proxy-internal.h"
@@ -75,29 +77,66 @@ static void put_fields(const struct ek_negotiate_reply *reply, struct ek_buf *ou
             ek_h1_put_field(out, fields[i][0], fields[i][1]);
 }
 
+/* The document for people: indented and compressed once, while people look at one document. NULL
+ * without memory. */
+static const struct ek_document *indent_document(struct ek_proxy *proxy,
+                                                 const struct ek_view_document *document,
+                                                 enum ek_negotiate_form form)
+{
+    struct ek_buf out;
+
+    if (proxy->indented_form == form && !strcmp(proxy->indented_etag, document->etag))
+        return &proxy->indented;
+    ek_document_done(&proxy->indented);
+    proxy->indented = (struct ek_document){0};
+    proxy->indented_etag[0] = '\0';
+    ek_buf_init(&out, EK_DOCUMENT_MAX);
+    if (ek_negotiate_indent(document->body, &out) != 0) {
+        ek_buf_done(&out);
+        return NULL;
+    }
+    ek_document_make(&proxy->indented, &out, document->etag);
+    snprintf(proxy->indented_etag, sizeof proxy->indented_etag, "%s", document->etag);
+    proxy->indented_form = form;
+    return &proxy->indented;
+}
+
+static void choose_reply(struct ek_proxy_front *front, const struct ek_view_document *document,
+                         struct ek_negotiate_reply *ret)
+{
+    const struct ek_proxy_exchange *x = &front->exchange;
+    const struct ek_negotiate_headers headers = headers_of(x);
+    struct ek_negotiate_document given = {document->body, document->gzip, document->etag};
+    const struct ek_document *indented = NULL;
+
+    ek_negotiate_reply(&x->choice, &headers, &given, ret);
+    if (x->choice.pretty && ret->code == 200)
+        indented = indent_document(front->proxy, document, x->choice.form);
+    if (!indented)
+        return;
+    given.body = (struct ek_str){indented->body.data, indented->body.len};
+    given.gzip = (struct ek_str){indented->gzip.data, indented->gzip.len};
+    ek_negotiate_reply(&x->choice, &headers, &given, ret);
+}
+
 /* kept: the permission was given to an earlier request. */
 static void answer_document(struct ek_proxy_front *front, bool kept)
 {
-    EK_AUTO(ek_buf) fields, indented;
+    EK_AUTO(ek_buf) fields;
     struct ek_proxy_exchange *x = &front->exchange;
-    const struct ek_negotiate_headers headers = headers_of(x);
     const struct ek_view_document *document = document_of(x);
     struct ek_negotiate_reply reply = {0};
     struct ek_proxy_answer answer = {0};
 
     ek_buf_init(&fields, (size_t)64 * 1024);
-    ek_buf_init(&indented, (size_t)256 << 20);
     if (!document) {
         ek_proxy_answer_set(&answer, 503, 1, "the discovery document is not known yet");
         ek_exchange_answer__(front, &answer);
         return;
     }
     ek_proxy_metrics_permission(front->proxy->config->metrics, kept);
-    const struct ek_negotiate_document given = {document->body, document->gzip, document->etag};
-    ek_negotiate_reply(&x->choice, &headers, &given, &reply);
+    choose_reply(front, document, &reply);
     put_fields(&reply, &fields);
-    if (reply.indent && ek_negotiate_indent(reply.body, &indented) == 0)
-        reply.body = (struct ek_str){ek_buf_str(&indented), indented.len};
     ek_proxy_metrics_discovery(front->proxy->config->metrics, x->choice.kind != EK_NEGOTIATE_ROOT
                                                                   ? EK_PROXY_PART
                                                               : x->choice.own ? EK_PROXY_NOPEER

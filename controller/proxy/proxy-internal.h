@@ -11,6 +11,7 @@
 #include "controller/proxy/pool.h"
 #include "controller/proxy/proxy.h"
 #include "controller/proxy/relay.h"
+#include "reconcilers/peers/document.h"
 #include "reconcilers/proxy/negotiate.h"
 #include "reconcilers/proxy/openapi.h"
 #include "reconcilers/proxy/openapi_v2.h"
@@ -122,6 +123,10 @@ struct ek_proxy {
     struct ek_map clients;       /* struct ek_proxy_client by IP */
     struct ek_map loads;         /* struct ek_proxy_load by name */
     struct ek_proxy_stats stats;
+    /* The document that was indented last, by the tag and the form of the compact one. */
+    struct ek_document indented;
+    char indented_etag[EK_ETAG_SIZE]; /* "" for none */
+    enum ek_negotiate_form indented_form;
     size_t upgrades, streams, head_octets, body_octets, gathers; /* under way */
     size_t turn;
     bool draining, listening, closing, pool_closed;

@@ -169,8 +169,7 @@ void ek_negotiate_reply(const struct ek_negotiate_choice *choice,
     }
     ret->content_type = types[choice->form];
     ret->body = document->body;
-    ret->indent = choice->pretty;
-    if (!choice->pretty && document->gzip.len && document->body.len > GZIP_ABOVE &&
+    if (document->gzip.len && document->body.len > GZIP_ABOVE &&
         ek_negotiate_takes_gzip(headers->accept_encoding)) {
         ret->body = document->gzip;
         ret->content_encoding = "gzip";

@@ -76,10 +76,12 @@ struct ek_negotiate_reply {
     const char *cache_control;
     const char *vary[2]; /* one line each; NULL behind the last */
     const char *content_encoding;
-    struct ek_str body; /* empty with 304; the compact form, when choice->pretty to be indented */
-    bool indent;        /* body goes through ek_negotiate_indent first */
+    struct ek_str body; /* empty with 304 */
 };
 
+/* The reply with a document, which for choice->pretty is to be the indented one: API servers
+ * compress what they send, however it is written (writers.go:deferredResponseWriter.Write). The
+ * code does not depend on that. */
 void ek_negotiate_reply(const struct ek_negotiate_choice *choice,
                         const struct ek_negotiate_headers *headers,
                         const struct ek_negotiate_document *document,

@@ -35,6 +35,20 @@ static struct ek_api_groups *read_groups(const char *text)
     return read;
 }
 
+/* The document with n more resources. */
+static struct ek_api_groups *read_many(const char *text, int n)
+{
+    const char *first = strstr(text, "{\"resource\":");
+    EK_AUTO(ek_buf) out;
+
+    ek_buf_init(&out, (size_t)8 << 20);
+    ek_buf_append(&out, text, (size_t)(first - text));
+    for (int i = 0; i < n; i++)
+        ek_buf_printf(&out, RESOURCE("more%d") ",", i, i, i);
+    ek_buf_puts(&out, first);
+    return read_groups(ek_buf_str(&out));
+}
+
 void proxy_fixture_publish(struct proxy_fixture *f)
 {
     struct ek_view_input_peer peers[2] = {0};
@@ -44,7 +58,7 @@ void proxy_fixture_publish(struct proxy_fixture *f)
     for (size_t i = 0; i < 2; i++) {
         const struct proxy_fixture_server *server = &f->servers[i];
         read[2 * i] = read_groups(core);
-        read[2 * i + 1] = read_groups(groups[f->alike ? 0 : i]);
+        read[2 * i + 1] = read_many(groups[f->alike ? 0 : i], f->n_more);
         peers[i].peer = (struct ek_view_peer){.name = server->name,
                                               .server_id = server->name,
                                               .address = server->address,

@@ -31,6 +31,7 @@ struct proxy_fixture {
     struct proxy_fixture_server servers[2];
     testserver_fn handler; /* ctx: the server; called for each request */
     bool alike;            /* by the view, both serve what "a" does */
+    int n_more;            /* and so many resources more */
     struct testpki_cert authority, leaf;
     struct ek_proxy_board *board;
     struct ek_metrics *registry;

@@ -149,6 +149,32 @@ START_TEST(answers_alike)
 }
 END_TEST
 
+/* What is large is compressed, also where it is indented; both forms are of the same value. */
+START_TEST(compresses_what_is_indented)
+{
+    static const char *const requests[] = {
+        REQUEST("GET /apis", TOKEN ACCEPT "\r\nAccept-Encoding: gzip\r\n"),
+        REQUEST("GET /apis?pretty=1", TOKEN ACCEPT "\r\nAccept-Encoding: gzip\r\n"),
+        REQUEST("GET /apis/apps/v1?pretty=1", TOKEN "Accept-Encoding: gzip\r\n"),
+        REQUEST("GET /apis?pretty=1", TOKEN ACCEPT "\r\nAccept-Encoding: gzip\r\n")};
+
+    fixture.n_more = 1000;
+    proxy_fixture_publish(&fixture);
+    proxy_fixture_start(&fixture);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(requests); i++) {
+        char *got = exchange(requests[i]);
+        char *end = strstr(got, "\r\n\r\n");
+        ck_assert(end != NULL);
+        end[2] = '\0';
+        ck_assert_msg(strstr(got, "Content-Encoding: gzip\r\n") != NULL, "%s: %s", requests[i],
+                      got);
+        ck_assert_msg(strstr(got, "Vary: Accept-Encoding\r\n") != NULL, "%s: %s", requests[i], got);
+        ek_free(got);
+    }
+    fixture.n_more = 0;
+}
+END_TEST
+
 /* ---- API servers come and go ---- */
 
 /* The same servers take requests as before only in the first row, whatever was between. */
@@ -252,6 +278,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, keeps_permissions, 0, (int)EK_ARRAY_SIZE(rows));
     tcase_add_test(tcase, answers_alike);
+    tcase_add_test(tcase, compresses_what_is_indented);
     tcase_add_loop_test(tcase, asks_when_servers_come_or_go, 0, 4);
     tcase_add_test(tcase, asks_with_other_trusts);
     tcase_add_test(tcase, is_unavailable_without_servers);
