@@ -125,7 +125,10 @@ bool ek_api_resource_equal(const struct ek_api_resource *a, const struct ek_api_
  *   resources    APIResourceList of one group version
  *
  * Plain lists leave out groups without versions, and resources without responseKind. They have no
- * storageVersionHash, which no aggregated document carries.
+ * storageVersionHash, which no aggregated document carries. serverAddressByClientCIDRs of
+ * APIVersions is empty, where an API server names its own address
+ * (apiserver/pkg/endpoints/discovery/addresses.go:DefaultAddresses.ServerAddressByClientCIDRs): the
+ * list is of several servers, and a client that followed it would go around the proxy.
  */
 int ek_api_write_aggregated(struct ek_buf *out, const struct ek_api_list *list,
                             const char *version);
