@@ -125,7 +125,7 @@ static int add_resource(struct ek_discovery *set, struct ek_discovery_entry *ent
 }
 
 static int add_version(struct ek_discovery *set, const char *group, yyjson_val *version,
-                       struct ek_err *err)
+                       unsigned rank, struct ek_err *err)
 {
     const char *name = ek_json_str(version, "version", NULL);
     const char *freshness = ek_json_str(version, "freshness", NULL);
@@ -141,7 +141,7 @@ static int add_version(struct ek_discovery *set, const char *group, yyjson_val *
         return room;
     name = keep(set, name);
     struct ek_discovery_entry entry = {
-        .group = group, .version = name, .resource = "", .stale = stale};
+        .group = group, .version = name, .resource = "", .stale = stale, .rank = rank};
     if (empty)
         return add(set, &entry, err);
     yyjson_arr_foreach(yyjson_obj_get(version, "resources"), i, n, resource)
@@ -180,7 +180,7 @@ int ek_discovery_add_aggregated(struct ek_discovery *set, yyjson_val *document,
         const char *kept = keep(set, name ? name : "");
         yyjson_arr_foreach(yyjson_obj_get(group, "versions"), j, m, version)
         {
-            int rc = add_version(set, kept, version, err);
+            int rc = add_version(set, kept, version, (unsigned)j, err);
             if (rc)
                 return rc;
         }
@@ -212,7 +212,8 @@ int ek_discovery_add_resource_list(struct ek_discovery *set, yyjson_val *documen
     {
         const char *name = ek_json_str(resource, "name", NULL);
         bool is_namespaced = yyjson_get_bool(yyjson_obj_get(resource, "namespaced"));
-        struct ek_discovery_entry entry = {.group = group, .version = version};
+        struct ek_discovery_entry entry = {
+            .group = group, .version = version, .rank = EK_DISCOVERY_NO_RANK};
         if (!name)
             continue;
         entry.resource = keep(set, name);
@@ -287,12 +288,20 @@ int ek_discovery_add_from(struct ek_discovery *set, const struct ek_discovery *f
     return 0;
 }
 
+/* Of a version that is listed twice, the first place counts. */
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ek_discovery_entry *x = a, *y = b;
+    int c = compare(a, b);
+    return c ? c : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
 void ek_discovery_seal(struct ek_discovery *set)
 {
     size_t kept = 0;
 
     if (set->n)
-        qsort(set->entries, set->n, sizeof *set->entries, compare);
+        qsort(set->entries, set->n, sizeof *set->entries, compare_ranked);
     for (size_t i = 0; i < set->n; i++)
         if (i == 0 || compare(&set->entries[kept - 1], &set->entries[i]) != 0)
             set->entries[kept++] = set->entries[i];

@@ -14,6 +14,7 @@
 #ifndef API_DISCOVERY_H
 #define API_DISCOVERY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,8 @@
 
 /* Limits on one server's answers: beyond them adding a document is EK_E_LIMIT. */
 #define EK_DISCOVERY_ENTRIES_MAX 100000
+
+#define EK_DISCOVERY_NO_RANK UINT_MAX
 
 enum ek_discovery_form {
     EK_DISCOVERY_V2,
@@ -53,6 +56,8 @@ struct ek_discovery_entry {
     const char *version;  /* "v1" */
     const char *resource; /* "deployments", "deployments/scale" */
     bool stale;           /* the server marked the whole group version Stale */
+    unsigned rank;        /* versions of the group that the server prefers to this one;
+                             EK_DISCOVERY_NO_RANK where the form of discovery does not say */
     /* A digest of each facet (ek_hash): equal for equal facets, in every form of discovery. */
     uint64_t facets[EK_DISCOVERY_FACETS];
 };

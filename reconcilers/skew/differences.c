@@ -9,6 +9,9 @@
 /* Differences that are examined for drift; beyond it one more example says nothing new. */
 #define DRIFT_ROWS_MAX 1000
 
+/* Versions of a group whose order is compared: Kubernetes has three of one group at most. */
+#define VERSIONS_MAX 16
+
 /* Peers that serve exactly the same: compared as one. */
 struct class
 {
@@ -70,6 +73,7 @@ static bool same_entries(const struct class *class, const struct ek_discovery_en
             strcmp(class->entries[i].version, entries[i].version) != 0 ||
             strcmp(class->entries[i].group, entries[i].group) != 0 ||
             class->entries[i].stale != entries[i].stale ||
+            class->entries[i].rank != entries[i].rank ||
             memcmp(class->entries[i].facets, entries[i].facets, sizeof entries[i].facets) != 0)
             return false;
     return true;
@@ -213,9 +217,11 @@ static struct ek_discovery_difference *add_row(struct compare *c,
                                                const char *differs)
 {
     struct ek_comparison *out = &c->out->discovery;
-    const char *group_version = ek_skew_clean_max(
-        c->arena,
-        ek_arena_printf(c->arena, "%s%s%s", gv->group, gv->group[0] ? "/" : "", gv->version), 192);
+    const char *group_version =
+        ek_skew_clean_max(c->arena,
+                          ek_arena_printf(c->arena, "%s%s%s", gv->group,
+                                          gv->group[0] && gv->version[0] ? "/" : "", gv->version),
+                          192);
     bool custom = !ek_skew_is_builtin_group(gv->group);
     out->n_custom += custom;
     if (!custom && !out->drift && out->n < DRIFT_ROWS_MAX && is_drift(c, lacks)) {
@@ -330,6 +336,101 @@ static void note_stale(struct compare *c, const struct ek_discovery_entry *gv)
             c->arena, ek_arena_printf(c->arena, "%s/%s", gv->group, gv->version), 192);
 }
 
+/* A version of a group, and how many the server prefers to it. */
+struct ranked {
+    const char *version;
+    unsigned rank;
+};
+
+/* The versions of the group at class->at..end, in the order of their names; at most max. */
+static size_t versions_of(const struct class *class, struct ranked *list, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = class->at; i < class->end && n < max; i++)
+        if (n == 0 || strcmp(list[n - 1].version, class->entries[i].version) != 0)
+            list[n++] = (struct ranked){class->entries[i].version, class->entries[i].rank};
+    return n;
+}
+
+/* True when two versions that are in both lists are in another order. */
+static bool orders_differ(const struct ranked *a, size_t n_a, const struct ranked *b, size_t n_b)
+{
+    const struct ranked *pairs[VERSIONS_MAX][2];
+    size_t n = 0;
+    for (size_t i = 0, k = 0; i < n_a && k < n_b;) {
+        int r = strcmp(a[i].version, b[k].version);
+        if (r == 0 && a[i].rank != EK_DISCOVERY_NO_RANK && b[k].rank != EK_DISCOVERY_NO_RANK) {
+            pairs[n][0] = &a[i];
+            pairs[n++][1] = &b[k];
+        }
+        i += r <= 0;
+        k += r >= 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if ((pairs[i][0]->rank < pairs[k][0]->rank) != (pairs[i][1]->rank < pairs[k][1]->rank))
+                return true;
+    return false;
+}
+
+/* The next group that any class has; every class's at..end is set to its part of it. */
+static const struct ek_discovery_entry *next_group(struct compare *c)
+{
+    const struct ek_discovery_entry *first = NULL;
+    for (size_t k = 0; k < c->n_classes; k++) {
+        struct class *class = &c->classes[k];
+        class->at = class->end;
+        if (class->entries && class->at < class->n &&
+            (!first || strcmp(class->entries[class->at].group, first->group) < 0))
+            first = &class->entries[class->at];
+    }
+    for (size_t k = 0; first && k < c->n_classes; k++) {
+        struct class *class = &c->classes[k];
+        while (class->entries && class->end < class->n &&
+               !strcmp(class->entries[class->end].group, first->group))
+            class->end++;
+    }
+    return first;
+}
+
+/* The class with the most versions of the group, the first of several. */
+static size_t richest(const struct compare *c, struct ranked *list, size_t *ret_n)
+{
+    size_t best = 0, n;
+    *ret_n = 0;
+    for (size_t k = 0; k < c->n_classes; k++)
+        if ((n = versions_of(&c->classes[k], list, VERSIONS_MAX)) > *ret_n) {
+            *ret_n = n;
+            best = k;
+        }
+    return best;
+}
+
+/* Compares the order of the versions of each group with that of the peer that has the most of them.
+ * Clients prefer the first version of a group, and a merge of lists in different orders may prefer
+ * another than each of them (apimachinery/pkg/util/sort/sort.go:MergePreservingRelativeOrder). */
+static void compare_orders(struct compare *c, bool *lacks)
+{
+    struct ranked most[VERSIONS_MAX], own[VERSIONS_MAX];
+    size_t n_most;
+    for (size_t k = 0; k < c->n_classes; k++)
+        c->classes[k].at = c->classes[k].end = 0;
+    for (const struct ek_discovery_entry *group = next_group(c); group; group = next_group(c)) {
+        const struct class *with = &c->classes[richest(c, most, &n_most)];
+        bool any = false;
+        n_most = versions_of(with, most, VERSIONS_MAX);
+        for (size_t k = 0; n_most > 1 && k < c->n_classes; k++) {
+            size_t n = versions_of(&c->classes[k], own, VERSIONS_MAX);
+            lacks[k] = orders_differ(most, n_most, own, n);
+            c->has[k] = n > 0 && !lacks[k];
+            any = any || lacks[k];
+        }
+        const struct ek_discovery_entry whole = {.group = group->group, .version = ""};
+        if (any)
+            add_row(c, &whole, "", lacks, "version priorities");
+    }
+}
+
 static void compare_discovery(struct compare *c)
 {
     bool *absent = ek_arena_alloc(c->arena, (c->n_classes + 1) * sizeof(bool));
@@ -340,6 +441,8 @@ static void compare_discovery(struct compare *c)
         if (c->n_classes > 1)
             compare_group_version(c, gv, absent, lacks);
     }
+    if (c->n_classes > 1)
+        compare_orders(c, lacks);
     for (size_t k = 0; k < c->n_classes; k++)
         for (size_t i = 0; i < c->classes[k].n_peers; i++)
             c->out->missing_resources[c->classes[k].peers[i]] = c->classes[k].missing;

@@ -32,14 +32,14 @@ struct ek_some_peers {
 };
 
 struct ek_discovery_difference {
-    const char *group_version; /* "apps/v1", "v1" */
+    const char *group_version; /* "apps/v1", "v1"; "apps" where the order of versions differs */
     const char *resource;      /* "" when the whole group version is missing */
     size_t n_resources;        /* 1, or the resources of the group version */
     bool custom;               /* a group of custom resources or of an aggregated API server */
     int64_t since_ms;          /* custom: when first seen; set by ek_skew_conclude */
-    /* Served everywhere with other facets: which, as "verbs, short names"; "" where a peer lacks
-     * the resource. served_by are then the peers that agree with the first one, and differs_at the
-     * others. */
+    /* Served everywhere with other facets: which, as "verbs, short names"; of a group "version
+     * priorities"; "" where a peer lacks the resource. served_by are then the peers that agree with
+     * the first one, and differs_at the others. */
     const char *differs;
     struct ek_some_peers served_by, missing_from, differs_at;
 };

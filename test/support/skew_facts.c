@@ -270,7 +270,7 @@ static void add_document(struct ek_discovery *set, const struct ek_buf *json)
 }
 
 /* Adds one resource, or one subresource, or a group version that was never read ("x.io/v1!"), as
- * the aggregated form has it. */
+ * the aggregated form has it; "x.io/v1@2" is behind two other versions of its group. */
 static void add_resource(struct ek_discovery *set, char *gvr)
 {
     EK_AUTO(ek_buf) json;
@@ -278,17 +278,22 @@ static void add_resource(struct ek_discovery *set, char *gvr)
     char *resource = strsep(&rest, ":"), none[] = "", kind[] = "X", scope[] = "Namespaced";
     char *parts[4] = {none, kind, scope, none}; /* verbs, kind, scope, short names */
     char *sub = resource ? strchr(resource, '/') : NULL, *stale = strchr(version, '!');
+    char *rank = strchr(version, '@');
     for (size_t i = 0; i < 4 && rest; i++)
         parts[i] = strsep(&rest, ":");
     if (stale)
         *stale = '\0';
+    if (rank)
+        *rank++ = '\0';
     if (sub)
         *sub++ = '\0';
     ek_buf_init(&json, 4096);
-    ek_buf_printf(&json,
-                  "{\"items\":[{\"metadata\":{\"name\":\"%s\"},\"versions\":[{\"version\":\"%s\","
-                  "\"freshness\":\"%s\"",
-                  strcmp(group, "core") ? group : "", version, stale ? "Stale" : "Current");
+    ek_buf_printf(&json, "{\"items\":[{\"metadata\":{\"name\":\"%s\"},\"versions\":[",
+                  strcmp(group, "core") ? group : "");
+    for (long i = rank ? strtol(rank, NULL, 10) : 0; i > 0; i--)
+        ek_buf_puts(&json, "{\"version\":\"before\",\"resources\":[]},");
+    ek_buf_printf(&json, "{\"version\":\"%s\",\"freshness\":\"%s\"", version,
+                  stale ? "Stale" : "Current");
     if (!resource) {
         ek_buf_puts(&json, "}]}]}");
         add_document(set, &json);

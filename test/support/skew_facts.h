@@ -10,8 +10,9 @@
  *   pair KUBELET KUBE-PROXY COUNT NAME
  *   gates PEER|INSTANCE GATE=on|off|alpha...           (alpha: on, of the stage ALPHA)
  *   flags PEER|INSTANCE GATE=on|off...                 (what its pod's flags set, in name order)
- *   serves PEER GROUP/VERSION[!]/RESOURCE[:VERB,...[:KIND:SCOPE:SHORT-NAME,...]]...
- *                                                      ("core" for the group ""; "!": Stale)
+ *   serves PEER GROUP/VERSION[!][@RANK]/RESOURCE[:VERB,...[:KIND:SCOPE:SHORT-NAME,...]]...
+ *                                                      ("core" for the group ""; "!": Stale;
+ *                                                      "@2": two versions are preferred to it)
  *   forget PEER gates|discovery|reach SECONDS          the last answer is that much older than the
  *                                                      last attempt
  *   asked PEER gates|discovery|reach SECONDS           the last attempt was that long ago, and good
