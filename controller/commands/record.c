@@ -12,6 +12,7 @@
 #include "api/base/time.h"
 #include "api/promtext.h"
 #include "controller/commands/record_strip.h"
+#include "informers/probe/metrics.h"
 
 /* As many as a recording can have (informers/cache/recording.c). */
 #define INSTANCES_MAX 256

@@ -61,6 +61,17 @@ static void free_uses(struct ek_probe *probe)
     probe->n_uses = 0;
 }
 
+static void free_manifests(struct ek_probe *probe)
+{
+    for (size_t i = 0; i < probe->n_manifests; i++) {
+        ek_free(probe->manifests[i].plugin);
+        ek_free(probe->manifests[i].hash);
+    }
+    ek_free(probe->manifests);
+    probe->manifests = NULL;
+    probe->n_manifests = 0;
+}
+
 bool ek_probe_is_ready(const struct ek_probe *probe)
 {
     return probe->ready_answer.error.code ? probe->ready_answer.good_at_ms == EK_TIME_UNSET
@@ -77,6 +88,7 @@ void ek_probe_clear_metrics(struct ek_probe *probe)
     probe->gates = NULL;
     probe->n_gates = 0;
     free_uses(probe);
+    free_manifests(probe);
     probe->info_binary[0] = '\0';
     probe->info_emulation = probe->info_min_compat = EK_MINOR_UNKNOWN;
 }

@@ -55,6 +55,13 @@ struct ek_deprecated_use {
     struct ek_minor removed; /* unknown where no release removes the version */
 };
 
+/* The manifests that a static admission plug-in of an API server has loaded
+ * (apiserver_manifest_admission_config_controller_last_config_info, KEP-5793, alpha in 1.36). */
+struct ek_probe_manifests {
+    char *plugin; /* "ValidatingAdmissionPolicy" */
+    char *hash;   /* of the manifests: "sha256:..." */
+};
+
 struct ek_probe {
     /* Reachable: the transport as a whole. good_at_ms is when anything was last answered. */
     struct ek_probe_answer reach;
@@ -82,6 +89,8 @@ struct ek_probe {
     struct ek_deprecated_use *uses; /* in the order of the page; subresources count for their
                                        resource; owned */
     size_t n_uses;
+    struct ek_probe_manifests *manifests; /* sorted by plugin, each once; owned */
+    size_t n_manifests;
 
     struct ek_probe_answer discovery_answer; /* /api and /apis */
     struct ek_discovery *discovery;          /* sealed; NULL when never answered; owned */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/promtext.h"
+#include "informers/probe/metrics.h"
 
 #define V2     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 #define V2BETA "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
@@ -16,8 +17,6 @@
 #define ACCEPT_DISCOVERY V2 ";profile=nopeer," V2 "," V2BETA ",application/json"
 
 #define LEGACY_PATHS_MAX 500
-#define GATES_MAX        2000
-#define USES_MAX         2000
 #define KIB              ((size_t)1024)
 #define DOCUMENT_MAX     (32 * KIB * KIB)
 
@@ -105,77 +104,6 @@ static void copy_cert_names(struct ek_probe *to, const char *const *names, size_
         to->cert_names[i] = ek_xstrdup(names[i]);
 }
 
-static void add_gate(struct ek_probe *probe, const char *name, const char *stage, bool enabled)
-{
-    if (probe->n_gates == GATES_MAX)
-        return;
-    /* Grown by powers of two, which follow from n_gates. */
-    if ((probe->n_gates & (probe->n_gates - 1)) == 0)
-        probe->gates = ek_xrealloc(probe->gates, probe->n_gates ? probe->n_gates * 2 : 1,
-                                   sizeof *probe->gates);
-    probe->gates[probe->n_gates++] = (struct ek_feature_gate){
-        .name = ek_xstrdup(name), .stage = ek_xstrdup(stage), .enabled = enabled};
-}
-
-/* A name as Kubernetes has them; "" is the core group. */
-static bool is_name(const char *text)
-{
-    return !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-")];
-}
-
-static void add_use(struct ek_probe *probe, const char *group, const char *version,
-                    const char *resource, struct ek_minor removed)
-{
-    if (probe->n_uses == USES_MAX || !is_name(group) || !is_name(version) || !*version ||
-        !is_name(resource) || !*resource)
-        return;
-    if ((probe->n_uses & (probe->n_uses - 1)) == 0)
-        probe->uses =
-            ek_xrealloc(probe->uses, probe->n_uses ? probe->n_uses * 2 : 1, sizeof *probe->uses);
-    probe->uses[probe->n_uses++] = (struct ek_deprecated_use){
-        ek_xstrdup(group), ek_xstrdup(version), ek_xstrdup(resource), removed};
-}
-
-static void copy_metrics(struct ek_probe *to, const struct ek_probe *from)
-{
-    memcpy(to->info_binary, from->info_binary, sizeof to->info_binary);
-    to->info_emulation = from->info_emulation;
-    to->info_min_compat = from->info_min_compat;
-    for (size_t i = 0; i < from->n_gates; i++)
-        add_gate(to, from->gates[i].name, from->gates[i].stage, from->gates[i].enabled);
-    for (size_t i = 0; i < from->n_uses; i++)
-        add_use(to, from->uses[i].group, from->uses[i].version, from->uses[i].resource,
-                from->uses[i].removed);
-}
-
-static void on_sample(void *ctx, const struct ek_prom_sample *sample)
-{
-    struct ek_probe *probe = ctx;
-
-    if (!strcmp(sample->name, "kubernetes_feature_enabled")) {
-        add_gate(probe, ek_prom_label(sample, "name"), ek_prom_label(sample, "stage"),
-                 sample->value > 0);
-        return;
-    }
-    if (!strcmp(sample->name, "apiserver_requested_deprecated_apis")) {
-        if (sample->value > 0)
-            add_use(probe, ek_prom_label(sample, "group"), ek_prom_label(sample, "version"),
-                    ek_prom_label(sample, "resource"),
-                    ek_minor_parse(ek_prom_label(sample, "removed_release")));
-        return;
-    }
-    /* version_info of an aggregated server in the same process has another component. */
-    const char *component = ek_prom_label(sample, "component");
-    if (*component && strcmp(component, "kube") != 0)
-        return;
-    snprintf(probe->info_binary, sizeof probe->info_binary, "%s", ek_prom_label(sample, "binary"));
-    probe->info_emulation = ek_minor_parse(ek_prom_label(sample, "emulation"));
-    probe->info_min_compat = ek_minor_parse(ek_prom_label(sample, "min_compat"));
-}
-
-const char *const ek_probe_metrics[] = {"version_info", "kubernetes_feature_enabled",
-                                        "apiserver_requested_deprecated_apis", NULL};
-
 struct ek_probe_session *ek_probe_session_new(const char *component,
                                               const struct ek_probe *previous, bool full,
                                               int64_t now_ms)
@@ -196,7 +124,7 @@ struct ek_probe_session *ek_probe_session_new(const char *component,
     }
     for (int q = 0; q < Q_LEGACY; q++)
         session->state[q] = apiserver || q == Q_METRICS ? UNASKED : NEVER;
-    ek_promtext_init(&session->metrics, ek_probe_metrics, on_sample, session->next);
+    ek_promtext_init(&session->metrics, ek_probe_metrics, ek_probe_metrics_take, session->next);
     return session;
 }
 
@@ -424,7 +352,7 @@ static void answer_metrics(struct ek_probe_session *session, const struct ek_err
     /* Half a page is no page. */
     ek_probe_clear_metrics(session->next);
     if (session->previous)
-        copy_metrics(session->next, session->previous);
+        ek_probe_metrics_copy(session->next, session->previous);
 }
 
 static void on_legacy_path(void *ctx, const char *path)
@@ -688,7 +616,7 @@ struct ek_probe *ek_probe_session_finish(struct ek_probe_session *session)
     finish_discovery(session);
     mark_outdated(session);
     if (session->state[Q_METRICS] == UNASKED && session->previous)
-        copy_metrics(next, session->previous);
+        ek_probe_metrics_copy(next, session->previous);
     if (next->n_gates)
         qsort(next->gates, next->n_gates, sizeof *next->gates, compare_gates);
     note(session, &next->reach, session->reached ? NULL : &session->reach_error);

@@ -32,9 +32,6 @@ struct ek_probe_question {
     size_t max_body;
 };
 
-/* The metrics that a round reads, NULL at the end. */
-extern const char *const ek_probe_metrics[];
-
 /*
  * Sees what the answers of a target's rounds are, before the session does: for a recording of them.
  * component and address name the target; everything is borrowed for the call.

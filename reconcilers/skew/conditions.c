@@ -369,6 +369,37 @@ static struct ek_skew_cond gates_consistent(struct ek_skew_report *r, struct ek_
                 one_version(r));
 }
 
+/* ---- Static admission manifests ---- */
+
+static struct ek_skew_cond manifests_consistent(const struct ek_skew_report *r,
+                                                struct ek_arena *arena)
+{
+    const struct ek_comparison *c = &r->differences.manifests;
+    struct culprits all = {arena, "", 0};
+
+    if (c->n == 0)
+        return no_difference(c, arena, "static admission manifests", "grant get on /metrics");
+    for (size_t i = 0; i < c->n_rows; i++) {
+        const struct ek_manifests_difference *row = &r->differences.manifests_rows[i];
+        if (row->differs_at.n > 0)
+            blame(&all, ek_arena_printf(arena, "those of %s are others at %s than at %s",
+                                        row->plugin, some_text(arena, &row->differs_at),
+                                        some_text(arena, &row->loaded_by)));
+        if (row->missing_from.n > 0)
+            blame(&all, ek_arena_printf(arena, "those of %s are not loaded at %s", row->plugin,
+                                        some_text(arena, &row->missing_from)));
+    }
+    if (c->drift)
+        return cond(arena, EK_COND_FALSE, "AdmissionManifestsDiffer",
+                    "%s; requests are judged by what their API server has loaded: give all API "
+                    "servers the same files in staticManifestsDir, and check "
+                    "apiserver_manifest_admission_config_controller_automatic_reloads_total",
+                    culprits_text(&all));
+    return cond(arena, EK_COND_FALSE, "AdmissionManifestsDifferByVersion",
+                "%s; requests are judged by what their API server has loaded: %s",
+                culprits_text(&all), one_version(r));
+}
+
 static struct ek_skew_cond not_ready_peers(const struct ek_skew_report *r, struct ek_arena *arena)
 {
     struct culprits c = {arena, "", 0};
@@ -421,7 +452,10 @@ static struct ek_skew_cond ready(struct ek_skew_report *r, struct ek_arena *aren
 
 int ek_skew_n_conditions(const struct ek_skew_report *r)
 {
-    return r->view->documents ? EK_SKEW_CONDITION_MAX : EK_SKEW_COND_DISCOVERY_MERGED;
+    if (!r->view->documents)
+        return EK_SKEW_COND_DISCOVERY_MERGED;
+    return r->differences.has_manifests ? EK_SKEW_CONDITION_MAX
+                                        : EK_SKEW_COND_ADMISSION_MANIFESTS_CONSISTENT;
 }
 
 const struct ek_view_peer *ek_skew_documents_of(const struct ek_skew_report *r,
@@ -558,4 +592,5 @@ void ek_skew_conclude(struct ek_skew_report *r, struct ek_arena *arena)
     c[EK_SKEW_COND_READY] = ready(r, arena);
     if (r->view->documents)
         c[EK_SKEW_COND_DISCOVERY_MERGED] = discovery_merged(r, arena);
+    c[EK_SKEW_COND_ADMISSION_MANIFESTS_CONSISTENT] = manifests_consistent(r, arena);
 }

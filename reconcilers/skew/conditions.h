@@ -26,9 +26,12 @@
     X(FEATURE_GATES_CONSISTENT, "FeatureGatesConsistent")                                          \
     /* An upgrade to the next version breaks no rule. */                                           \
     X(NEXT_VERSION_SAFE, "NextVersionSafe")                                                        \
-    /* The discovery documents of all API servers can be merged. The last one: it is left out      \
-       where the documents are not known. */                                                       \
-    X(DISCOVERY_MERGED, "DiscoveryMerged")
+    /* The discovery documents of all API servers can be merged. It and what is behind it are left \
+       out where the documents are not known. */                                                   \
+    X(DISCOVERY_MERGED, "DiscoveryMerged")                                                         \
+    /* All API servers have loaded the same static admission manifests. The last one: it is left   \
+       out where no API server has any. */                                                         \
+    X(ADMISSION_MANIFESTS_CONSISTENT, "AdmissionManifestsConsistent")
 
 enum ek_skew_condition {
 #define X(name, text) EK_SKEW_COND_##name,
@@ -75,7 +78,7 @@ enum ek_cond_status ek_skew_peer_ready(const struct ek_peer_fact *peer);
 const struct ek_view_peer *ek_skew_documents_of(const struct ek_skew_report *report,
                                                 const struct ek_peer_fact *peer);
 
-/* How many conditions there are: without documents the last one is left out. */
+/* How many conditions there are: the last ones are left out where they are about nothing. */
 int ek_skew_n_conditions(const struct ek_skew_report *report);
 
 /* Fills in since when each violation is known (from old_status, otherwise now), n_reachable,

@@ -454,6 +454,7 @@ void ek_skew_compare(const struct ek_skew_facts *facts, struct ek_arena *arena,
     size_t n = facts->n_peers + 1;
     *ret = (struct ek_differences){0};
     ret->discovery.drift_example = ret->gates.drift_example = "";
+    ret->manifests.drift_example = "";
     ret->discovery.stale_example = "";
     ret->discovery_rows = ek_arena_alloc(arena, EK_DIFFERENCES_MAX * sizeof(*ret->discovery_rows));
     ret->missing_resources = ek_arena_alloc(arena, n * sizeof(size_t));
@@ -464,4 +465,5 @@ void ek_skew_compare(const struct ek_skew_facts *facts, struct ek_arena *arena,
     compare_discovery(&c);
     ek_skew_compare_gates__(facts, arena, ret);
     ek_skew_compare_components__(facts, arena, ret);
+    ek_skew_compare_manifests__(facts, arena, ret);
 }

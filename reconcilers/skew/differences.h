@@ -77,7 +77,18 @@ struct ek_alpha_use {
     struct ek_some_peers by;
 };
 
-/* One of the two comparisons as a whole. */
+/*
+ * A static admission plug-in whose manifests differ between API servers (KEP-5793). Manifests are
+ * files of each API server: the API does not show them, and nothing brings them to the same state.
+ * What an API server lacks, it does not enforce, whichever of its versions is the reason.
+ */
+struct ek_manifests_difference {
+    const char *plugin;
+    struct ek_some_peers loaded_by, differs_at; /* the same as the first one has, and others */
+    struct ek_some_peers missing_from;          /* these have none */
+};
+
+/* One of the comparisons as a whole. */
 struct ek_comparison {
     size_t n_compared;                 /* peers */
     struct ek_some_peers not_compared; /* live, but without an answer */
@@ -103,6 +114,9 @@ struct ek_differences {
     size_t n_component_gates, n_component_gate_rows; /* in all, and of them listed */
     struct ek_alpha_use *alpha;
     size_t n_alpha, n_alpha_rows;
+    struct ek_comparison manifests;
+    struct ek_manifests_difference *manifests_rows;
+    bool has_manifests; /* an API server that lives has reported any */
 };
 
 /* Compares the live peers of facts. */
@@ -116,6 +130,10 @@ void ek_skew_compare_gates__(const struct ek_skew_facts *facts, struct ek_arena 
 /* The gates of other components, and alpha under emulation, in differences_components.c. */
 void ek_skew_compare_components__(const struct ek_skew_facts *facts, struct ek_arena *arena,
                                   struct ek_differences *ret);
+
+/* The static admission manifests, in differences_manifests.c. */
+void ek_skew_compare_manifests__(const struct ek_skew_facts *facts, struct ek_arena *arena,
+                                 struct ek_differences *ret);
 
 /* True when the answer may be compared: it was given, and recently as seen from the last attempt at
  * the question; and likewise the peer was reached. */

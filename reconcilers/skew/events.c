@@ -208,6 +208,10 @@ void ek_skew_events(const struct ek_skew_report *report, struct ek_arena *arena,
     tell_condition(&e, EK_SKEW_COND_FEATURE_GATES_CONSISTENT,
                    report->differences.gates.drift || report->differences.n_component_gates > 0,
                    "FeatureGatesDiffer", "FeatureGatesConsistent");
+    if (ek_skew_n_conditions(report) > EK_SKEW_COND_ADMISSION_MANIFESTS_CONSISTENT)
+        tell_condition(&e, EK_SKEW_COND_ADMISSION_MANIFESTS_CONSISTENT,
+                       report->differences.manifests.drift, "AdmissionManifestsDiffer",
+                       "AdmissionManifestsConsistent");
     /* What breaks a rule mostly blocks the next version too: one of the two is enough. */
     if (!skew_told && before(&e, EK_SKEW_COND_NEXT_VERSION_SAFE) != EK_COND_UNKNOWN)
         tell_condition(&e, EK_SKEW_COND_NEXT_VERSION_SAFE, false, "NextVersionBlocked",

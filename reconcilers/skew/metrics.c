@@ -19,6 +19,7 @@ enum family {
     GATE_DIFFERENCES,
     COMPONENT_GATES,
     ALPHA_USES,
+    MANIFESTS,
     NODES,
     NEXT_BLOCKERS,
     CONDITION,
@@ -65,6 +66,9 @@ static const struct ek_skew_family families[] = {
      "Number of alpha feature gates that are on, and of alpha group versions that are served, "
      "where "
      "the emulation version is older than the binary.",
+     {NULL}},
+    {"evenkeel_admission_manifest_differences",
+     "Number of static admission plug-ins whose manifests differ between API servers.",
      {NULL}},
     {"evenkeel_nodes", "Number of nodes by kubelet version.", {"kubelet"}},
     {"evenkeel_next_version_blockers",
@@ -289,7 +293,7 @@ void ek_skew_metrics(const struct ek_skew_report *report, struct ek_arena *arena
 {
     struct metrics m = {.report = report, .arena = arena};
     m.max = 8 * EK_SKEW_METRIC_PEERS_MAX + EK_SKEW_METRIC_INSTANCES_MAX + EK_SKEW_METRIC_NODES_MAX +
-            EK_COMPONENT_MAX * EK_VERDICT_MAX + EK_SKEW_CONDITION_MAX * EK_COND_STATUS_MAX + 9;
+            EK_COMPONENT_MAX * EK_VERDICT_MAX + EK_SKEW_CONDITION_MAX * EK_COND_STATUS_MAX + 10;
     m.list = ek_arena_alloc(arena, m.max * sizeof(*m.list));
     add_peers(&m, PEER_UP, up);
     add_peers(&m, PEER_READY, ready);
@@ -304,6 +308,7 @@ void ek_skew_metrics(const struct ek_skew_report *report, struct ek_arena *arena
     add_one(&m, GATE_DIFFERENCES, NULL, NULL, (double)report->differences.gates.n);
     add_one(&m, COMPONENT_GATES, NULL, NULL, (double)report->differences.n_component_gates);
     add_one(&m, ALPHA_USES, NULL, NULL, (double)report->differences.n_alpha);
+    add_one(&m, MANIFESTS, NULL, NULL, (double)report->differences.manifests.n);
     add_nodes(&m);
     add_one(&m, NEXT_BLOCKERS, NULL, NULL, (double)report->judgement.next.n_blockers);
     add_conditions(&m);

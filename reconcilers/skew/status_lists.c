@@ -271,6 +271,22 @@ static void put_alpha(const struct ek_status_out *out, yyjson_mut_val *o)
     }
 }
 
+static void put_manifests(const struct ek_status_out *out, yyjson_mut_val *o)
+{
+    const struct ek_differences *d = &out->report->differences;
+    if (d->manifests.n_rows == 0)
+        return;
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(out->doc, o, "admissionManifests");
+    for (size_t i = 0; i < d->manifests.n_rows; i++) {
+        const struct ek_manifests_difference *row = &d->manifests_rows[i];
+        yyjson_mut_val *r = yyjson_mut_arr_add_obj(out->doc, list);
+        ek_status_str__(out, r, "plugin", row->plugin, TEXT_MAX);
+        put_some(out, r, "loadedBy", "loadedByCount", &row->loaded_by);
+        put_some(out, r, "differsAt", "differsAtCount", &row->differs_at);
+        put_some(out, r, "missingFrom", "missingFromCount", &row->missing_from);
+    }
+}
+
 void ek_status_differences__(const struct ek_status_out *out)
 {
     const struct ek_differences *d = &out->report->differences;
@@ -280,6 +296,7 @@ void ek_status_differences__(const struct ek_status_out *out)
     yyjson_mut_obj_add_uint(out->doc, o, "featureGatesMissing", d->n_gates_missing);
     put_component_gates(out, o);
     put_alpha(out, o);
+    put_manifests(out, o);
     if (d->gates.n_rows == 0)
         return;
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(out->doc, o, "featureGates");

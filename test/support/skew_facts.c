@@ -222,6 +222,19 @@ static void add_gates(struct ek_test_facts *t, const struct line *l)
     good(&probe->metrics_answer, EK_TEST_NOW);
 }
 
+static void add_manifests(struct ek_test_facts *t, const struct line *l)
+{
+    struct ek_probe *probe = probe_of(t, l->words[1]);
+    probe->manifests = ek_xrealloc(NULL, l->n, sizeof(*probe->manifests));
+    for (size_t i = 2; i < l->n; i++) {
+        char *eq = strchr(l->words[i], '=');
+        *eq = '\0';
+        probe->manifests[probe->n_manifests++] =
+            (struct ek_probe_manifests){ek_xstrdup(l->words[i]), ek_xstrdup(eq + 1)};
+    }
+    good(&probe->metrics_answer, EK_TEST_NOW);
+}
+
 /* What the flags of a peer's pod set. */
 static void add_flags(struct ek_test_facts *t, const struct line *l)
 {
@@ -348,9 +361,10 @@ static void add_line(struct ek_test_facts *t, char *text)
         const char *word;
         size_t min;
         void (*fn)(struct ek_test_facts *t, const struct line *l);
-    } kinds[] = {{"peer", 3, add_peer},     {"inst", 4, add_instance}, {"group", 4, add_group},
-                 {"pair", 5, add_pair},     {"gates", 2, add_gates},   {"flags", 3, add_flags},
-                 {"serves", 2, add_served}, {"forget", 4, forget},     {"asked", 4, set_asked}};
+    } kinds[] = {{"peer", 3, add_peer},          {"inst", 4, add_instance}, {"group", 4, add_group},
+                 {"pair", 5, add_pair},          {"gates", 2, add_gates},   {"flags", 3, add_flags},
+                 {"serves", 2, add_served},      {"forget", 4, forget},     {"asked", 4, set_asked},
+                 {"manifests", 2, add_manifests}};
     struct line l = {{NULL}, 0};
     char *rest = strchr(text, ' '), *save = NULL;
     if (strncmp(text, "problem ", 8) == 0) {

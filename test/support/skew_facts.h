@@ -9,6 +9,7 @@
  *   group COMPONENT VERSION COUNT [NAME,NAME,NAME]     (VERSION "-" for none)
  *   pair KUBELET KUBE-PROXY COUNT NAME
  *   gates PEER|INSTANCE GATE=on|off|alpha...           (alpha: on, of the stage ALPHA)
+ *   manifests PEER PLUGIN=HASH...                      (static admission manifests, in name order)
  *   flags PEER|INSTANCE GATE=on|off...                 (what its pod's flags set, in name order)
  *   serves PEER GROUP/VERSION[!][@RANK]/RESOURCE[:VERB,...[:KIND:SCOPE:SHORT-NAME,...]]...
  *                                                      ("core" for the group ""; "!": Stale;

@@ -20,6 +20,7 @@
     "{\"major\":\"1\",\"minor\":\"36+\",\"gitVersion\":\"v1.36.2\",\"emulationMajor\":\"1\","      \
     "\"emulationMinor\":\"" ev "\"}"
 #define DEPRECATED "apiserver_requested_deprecated_apis"
+#define MANIFESTS  "apiserver_manifest_admission_config_controller_last_config_info"
 #define METRICS                                                                                    \
     "version_info{binary=\"1.36.2\",component=\"kube\",emulation=\"1.34\",min_compat=\"1.33\"} "   \
     "1\n"                                                                                          \
@@ -31,7 +32,10 @@
     "{group=\"\",version=\"v1\",resource=\"endpoints\",subresource=\"\",removed_release=\"\"} 1"   \
     "\n" DEPRECATED "{group=\"apps\",version=\"v1beta1\",resource=\"off\"} 0\n" DEPRECATED         \
     "{group=\"a\\nb\",version=\"v1\",resource=\"lines\"} 1\n" DEPRECATED                           \
-    "{group=\"apps\",version=\"v1\",resource=\"\"} 1\n"
+    "{group=\"apps\",version=\"v1\",resource=\"\"} 1\n" MANIFESTS                                  \
+    "{plugin=\"V\",apiserver_id_hash=\"sha256:x\",hash=\"sha256:1\"} 1\n" MANIFESTS                \
+    "{apiserver_id_hash=\"sha256:x\",hash=\"sha256:2\",plugin=\"M\"} 1\n" MANIFESTS                \
+    "{plugin=\"Z\",hash=\"old\"} 0\n" MANIFESTS "{hash=\"nobody\"} 1\n"
 
 /* One canned answer; status 0 means that the connection failed. */
 struct canned {
@@ -127,6 +131,16 @@ static void expect_uses(const struct ek_probe *probe)
     ck_assert(!probe->uses[1].removed.known);
 }
 
+/* By plug-in, without what is not loaded any more. */
+static void expect_manifests(const struct ek_probe *probe)
+{
+    ck_assert_uint_eq(probe->n_manifests, 2);
+    ck_assert_str_eq(probe->manifests[0].plugin, "M");
+    ck_assert_str_eq(probe->manifests[0].hash, "sha256:2");
+    ck_assert_str_eq(probe->manifests[1].plugin, "V");
+    ck_assert_str_eq(probe->manifests[1].hash, "sha256:1");
+}
+
 START_TEST(reads_a_healthy_server)
 {
     EK_AUTOPTR(ek_probe, ek_probe_unref) *p = play("kube-apiserver", NULL, true, 1000, healthy);
@@ -146,6 +160,7 @@ START_TEST(reads_a_healthy_server)
     ck_assert(!p->gates[0].enabled);
     ck_assert_str_eq(p->gates[1].stage, "BETA");
     expect_uses(p);
+    expect_manifests(p);
     ck_assert(ek_discovery_has(p->discovery, "", "v1", "pods"));
     ck_assert(ek_discovery_has(p->discovery, "apps", "v1", "deployments"));
     ck_assert_int_eq(p->reach.good_at_ms, 1000);
@@ -160,6 +175,7 @@ START_TEST(a_light_round_asks_little_and_keeps_the_rest)
     ck_assert_str_eq(ek_buf_str(&asked), "/version /readyz?verbose=1 /api /apis ");
     ck_assert_uint_eq(b->n_gates, 2);
     expect_uses(b);
+    expect_manifests(b);
     ck_assert_int_eq(b->metrics_answer.good_at_ms, 1000);
     ck_assert_int_eq(b->discovery_answer.good_at_ms, 2000);
     ck_assert(ek_discovery_has(b->discovery, "apps", "v1", "deployments"));

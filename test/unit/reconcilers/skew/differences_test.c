@@ -373,6 +373,59 @@ START_TEST(component_row)
 }
 END_TEST
 
+/* Static admission manifests. */
+static const struct {
+    const char *name, *facts, *want;
+    bool none; /* no API server has any */
+} manifests[] = {
+    {"nobody has any", A B "gates cp-a X=on\ngates cp-b X=on", "", true},
+    {"alike", A C "manifests cp-a P=1 Q=2\nmanifests cp-c P=1 Q=2", "", false},
+    {"other files", A C "manifests cp-a P=1 Q=2\nmanifests cp-c P=1 Q=3", "Q cp-a/cp-c/ drift:Q",
+     false},
+    {"none at one", A C "manifests cp-a P=1\ngates cp-c X=on", "P cp-a//cp-c drift:P", false},
+    {"none at the first", A C "gates cp-a X=on\nmanifests cp-c P=1", "P cp-c//cp-a drift:P", false},
+    {"none at another version", A B "manifests cp-a P=1\ngates cp-b X=on", "P cp-a//cp-b", false},
+    {"two plug-ins of two servers", A C "manifests cp-a P=1\nmanifests cp-c Q=1",
+     "P cp-a//cp-c; Q cp-c//cp-a drift:P", false},
+    {"three servers", A B C "manifests cp-a P=1\nmanifests cp-b P=2\nmanifests cp-c P=1",
+     "P cp-a,cp-c/cp-b/", false},
+    {"metrics that are not read", A C "manifests cp-a P=1", " not:cp-c", false},
+    {"metrics that are old", A C "manifests cp-a P=1\nmanifests cp-c P=2\nforget cp-c gates 90",
+     " not:cp-c", false},
+    {"a dead server", A "peer cp-z v1.36.2/1.36/1.35 dead\nmanifests cp-a P=1\nmanifests cp-z P=2",
+     "", false},
+};
+
+START_TEST(manifests_row)
+{
+    EK_AUTO(ek_test_facts) t;
+    EK_AUTO(ek_buf) out;
+    struct ek_differences d;
+
+    ek_buf_init(&out, 65536);
+    ek_test_facts_init(&t, manifests[_i].facts);
+    ek_skew_compare(&t.facts, t.arena, &d);
+    for (size_t i = 0; i < d.manifests.n_rows; i++) {
+        const struct ek_manifests_difference *row = &d.manifests_rows[i];
+        ek_buf_printf(&out, "%s%s ", i ? "; " : "", row->plugin);
+        put_some(&out, &row->loaded_by);
+        ek_buf_puts(&out, "/");
+        put_some(&out, &row->differs_at);
+        ek_buf_puts(&out, "/");
+        put_some(&out, &row->missing_from);
+    }
+    if (d.manifests.not_compared.n) {
+        ek_buf_puts(&out, " not:");
+        put_some(&out, &d.manifests.not_compared);
+    }
+    if (d.manifests.drift)
+        ek_buf_printf(&out, " drift:%s", d.manifests.drift_example);
+    ck_assert_msg(!strcmp(ek_buf_str(&out), manifests[_i].want), "%s: %s", manifests[_i].name,
+                  ek_buf_str(&out));
+    ck_assert_msg(d.has_manifests == !manifests[_i].none, "%s", manifests[_i].name);
+}
+END_TEST
+
 START_TEST(component_lists_are_bounded)
 {
     EK_AUTO(ek_test_facts) t;
@@ -402,6 +455,7 @@ int main(void)
     tcase_add_loop_test(tc, gate_row, 0, (int)EK_ARRAY_SIZE(gates));
     tcase_add_loop_test(tc, component_row, 0, (int)EK_ARRAY_SIZE(components));
     tcase_add_test(tc, lists_are_bounded);
+    tcase_add_loop_test(tc, manifests_row, 0, (int)EK_ARRAY_SIZE(manifests));
     tcase_add_test(tc, component_lists_are_bounded);
     return ek_test_run("differences", tc);
 }

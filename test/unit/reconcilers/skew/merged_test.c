@@ -40,6 +40,54 @@ START_TEST(condition_row)
 }
 END_TEST
 
+#define MANIFESTS(a, b) "manifests cp-a " a "\nmanifests cp-b " b "\n"
+
+/* Static admission manifests: the condition, which is there while an API server has any, and the
+ * Event after two servers without any. */
+static const struct {
+    const char *facts, *want, *says, *event;
+    size_t n_rows;
+} manifests[] = {
+    {FINE, "", "", "", 0},
+    {FINE MANIFESTS("P=1", "P=1"), "True Consistent",
+     "static admission manifests: the same at 2 API servers", "", 0},
+    {FINE MANIFESTS("P=1", "P=2"), "False AdmissionManifestsDiffer",
+     "those of P are others at cp-b than at cp-a; requests are judged", "!AdmissionManifestsDiffer",
+     1},
+    {FINE MANIFESTS("P=1 Q=1", "Q=1"), "False AdmissionManifestsDiffer",
+     "those of P are not loaded at cp-b;", "!AdmissionManifestsDiffer", 1},
+    {FINE "manifests cp-a P=1\nforget cp-b gates 90\n", "Unknown NotCompared", "get on /metrics",
+     "", 0},
+    {A OLD_B MANIFESTS("P=1", ""), "False AdmissionManifestsDifferByVersion",
+     "one emulation version", "AdmissionManifestsDiffer", 1},
+};
+
+START_TEST(manifests_row)
+{
+    EK_AUTO(ek_test_plans) p;
+    EK_AUTOPTR(ek_view, ek_view_unref) *view = ek_test_documents("cp-a cp-b");
+    static const char type[] = "AdmissionManifestsConsistent";
+
+    ek_test_plans_init(&p);
+    p.documents = view;
+    ek_test_plans_step(&p, FINE, NULL);
+    ek_test_plans_step(&p, manifests[_i].facts, NULL);
+    yyjson_val *conditions = ek_json_get(ek_test_plans_status(&p), "conditions", NULL);
+    yyjson_val *list =
+        ek_json_get(ek_test_plans_status(&p), "differences", "admissionManifests", NULL);
+    ck_assert_uint_eq(yyjson_arr_size(list), manifests[_i].n_rows);
+    ck_assert_msg(strstr(ek_test_plans_events(&p), manifests[_i].event) != NULL, "%s",
+                  ek_test_plans_events(&p));
+    if (!*manifests[_i].want) {
+        ck_assert_ptr_null(ek_cond_find(conditions, type));
+        return;
+    }
+    ck_assert_str_eq(ek_test_plans_condition(&p, type), manifests[_i].want);
+    ck_assert_msg(strstr(ek_test_plans_message(&p, type), manifests[_i].says) != NULL, "%s",
+                  ek_test_plans_message(&p, type));
+}
+END_TEST
+
 static yyjson_val *routable(struct ek_test_plans *p, size_t i)
 {
     yyjson_val *peers = ek_json_get(ek_test_plans_status(p), "peers", NULL);
@@ -119,6 +167,7 @@ int main(void)
     TCase *tcase = tcase_create("merged");
 
     tcase_add_loop_test(tcase, condition_row, 0, (int)EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tcase, manifests_row, 0, (int)EK_ARRAY_SIZE(manifests));
     tcase_add_test(tcase, each_peer_says_whether_it_is_routable);
     tcase_add_test(tcase, without_documents_nothing_is_said);
     tcase_add_test(tcase, ages_change_nothing);

@@ -123,6 +123,9 @@ static const struct {
      "peer cp-a v1.36.2/1.36/1.36\npeer cp-b v1.36.2/1.36/1.35\n"
      "serves cp-a core/v1/pods:get m.io/v1!/ms\nserves cp-b core/v1/pods:list\n",
      NULL},
+    {"static admission manifests",
+     FINE "peer cp-c v1.36.2/1.36/1.35\nmanifests cp-a P=1\nmanifests cp-b P=2\nmanifests cp-c\n",
+     NULL},
     {"unlisted", "unlisted forbidden\n", NULL},
 };
 
