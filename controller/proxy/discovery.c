@@ -77,46 +77,51 @@ static void put_fields(const struct ek_negotiate_reply *reply, struct ek_buf *ou
             ek_h1_put_field(out, fields[i][0], fields[i][1]);
 }
 
-/* The document for people: indented and compressed once, while people look at one document. NULL
+/* The document indented or as YAML: made and compressed once, while clients want the same one. NULL
  * without memory. */
-static const struct ek_document *indent_document(struct ek_proxy *proxy,
+static const struct ek_document *remake_document(struct ek_proxy *proxy,
                                                  const struct ek_view_document *document,
-                                                 enum ek_negotiate_form form)
+                                                 const struct ek_negotiate_choice *choice)
 {
     struct ek_buf out;
 
-    if (proxy->indented_form == form && !strcmp(proxy->indented_etag, document->etag))
-        return &proxy->indented;
-    ek_document_done(&proxy->indented);
-    proxy->indented = (struct ek_document){0};
-    proxy->indented_etag[0] = '\0';
+    if (proxy->remade_form == choice->form && proxy->remade_yaml == choice->yaml &&
+        !strcmp(proxy->remade_etag, document->etag))
+        return &proxy->remade;
+    ek_document_done(&proxy->remade);
+    proxy->remade = (struct ek_document){0};
+    proxy->remade_etag[0] = '\0';
     ek_buf_init(&out, EK_DOCUMENT_MAX);
-    if (ek_negotiate_indent(document->body, &out) != 0) {
+    if (choice->yaml ? ek_negotiate_yaml(document->body, &out)
+                     : ek_negotiate_indent(document->body, &out)) {
         ek_buf_done(&out);
         return NULL;
     }
-    ek_document_make(&proxy->indented, &out, document->etag);
-    snprintf(proxy->indented_etag, sizeof proxy->indented_etag, "%s", document->etag);
-    proxy->indented_form = form;
-    return &proxy->indented;
+    ek_document_make(&proxy->remade, &out, document->etag);
+    snprintf(proxy->remade_etag, sizeof proxy->remade_etag, "%s", document->etag);
+    proxy->remade_form = choice->form;
+    proxy->remade_yaml = choice->yaml;
+    return &proxy->remade;
 }
 
-static void choose_reply(struct ek_proxy_front *front, const struct ek_view_document *document,
+/* False when the document cannot be written as the client wants it. */
+static bool choose_reply(struct ek_proxy_front *front, const struct ek_view_document *document,
                          struct ek_negotiate_reply *ret)
 {
     const struct ek_proxy_exchange *x = &front->exchange;
     const struct ek_negotiate_headers headers = headers_of(x);
     struct ek_negotiate_document given = {document->body, document->gzip, document->etag};
-    const struct ek_document *indented = NULL;
+    const struct ek_document *remade = NULL;
 
     ek_negotiate_reply(&x->choice, &headers, &given, ret);
-    if (x->choice.pretty && ret->code == 200)
-        indented = indent_document(front->proxy, document, x->choice.form);
-    if (!indented)
-        return;
-    given.body = (struct ek_str){indented->body.data, indented->body.len};
-    given.gzip = (struct ek_str){indented->gzip.data, indented->gzip.len};
+    if ((x->choice.pretty || x->choice.yaml) && ret->code == 200)
+        remade = remake_document(front->proxy, document, &x->choice);
+    if (!remade)
+        return !x->choice.yaml || ret->code != 200;
+    given.body = (struct ek_str){remade->body.data, remade->body.len};
+    given.gzip = (struct ek_str){remade->gzip.data, remade->gzip.len};
     ek_negotiate_reply(&x->choice, &headers, &given, ret);
+    return true;
 }
 
 /* kept: the permission was given to an earlier request. */
@@ -129,13 +134,14 @@ static void answer_document(struct ek_proxy_front *front, bool kept)
     struct ek_proxy_answer answer = {0};
 
     ek_buf_init(&fields, (size_t)64 * 1024);
-    if (!document) {
-        ek_proxy_answer_set(&answer, 503, 1, "the discovery document is not known yet");
+    if (!document || !choose_reply(front, document, &reply)) {
+        ek_proxy_answer_set(&answer, 503, 1,
+                            document ? "the discovery document cannot be written as YAML"
+                                     : "the discovery document is not known yet");
         ek_exchange_answer__(front, &answer);
         return;
     }
     ek_proxy_metrics_permission(front->proxy->config->metrics, kept);
-    choose_reply(front, document, &reply);
     put_fields(&reply, &fields);
     ek_proxy_metrics_discovery(front->proxy->config->metrics, x->choice.kind != EK_NEGOTIATE_ROOT
                                                                   ? EK_PROXY_PART
@@ -147,7 +153,8 @@ static void answer_document(struct ek_proxy_front *front, bool kept)
 
 /* An API server has granted the same request a moment ago. The document of one API server
  * (profile=nopeer) comes from the one that grants it, and a request that has made its hop is
- * refused. To indent a document takes longer than to ask, and the API server limits who asks. */
+ * refused. To indent a document, or to make YAML of it, takes longer than to ask, and the API
+ * server limits who asks. */
 static bool is_granted(struct ek_proxy_front *front)
 {
     struct ek_proxy_exchange *x = &front->exchange;
@@ -158,7 +165,8 @@ static bool is_granted(struct ek_proxy_front *front)
                                               .head = {ek_buf_str(&x->head), x->head.len}};
     int64_t now_ms = ek_proxy_now__(proxy);
 
-    if (x->choice.own || x->choice.pretty || x->identity.marked || x->identity.upgrade)
+    if (x->choice.own || x->choice.pretty || x->choice.yaml || x->identity.marked ||
+        x->identity.upgrade)
         return false;
     ek_grants_key(proxy->grants, &request, now_ms, &x->grant);
     return ek_grants_has(proxy->grants, &x->grant, now_ms);

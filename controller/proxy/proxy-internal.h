@@ -123,10 +123,12 @@ struct ek_proxy {
     struct ek_map clients;       /* struct ek_proxy_client by IP */
     struct ek_map loads;         /* struct ek_proxy_load by name */
     struct ek_proxy_stats stats;
-    /* The document that was indented last, by the tag and the form of the compact one. */
-    struct ek_document indented;
-    char indented_etag[EK_ETAG_SIZE]; /* "" for none */
-    enum ek_negotiate_form indented_form;
+    /* The document that was indented or made YAML last, by the tag and the form of the compact one.
+     */
+    struct ek_document remade;
+    char remade_etag[EK_ETAG_SIZE]; /* "" for none */
+    enum ek_negotiate_form remade_form;
+    bool remade_yaml;
     size_t upgrades, streams, head_octets, body_octets, gathers; /* under way */
     size_t turn;
     bool draining, listening, closing, pool_closed;

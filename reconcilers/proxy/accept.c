@@ -131,13 +131,19 @@ void ek_accept_read(const char *header, struct ek_accept *ret)
     sort(ret);
 }
 
-/* True when a server that writes JSON and watches may use the clause (negotiate.go:
+bool ek_accept_is_yaml(const struct ek_accept_clause *clause)
+{
+    return ek_str_eq(clause->subtype, EK_STR("yaml"));
+}
+
+/* True when a server that writes JSON and YAML, and watches, may use the clause (negotiate.go:
  * acceptMediaTypeOptions). */
 static bool is_satisfied(const struct ek_accept_clause *c)
 {
-    bool matches = (ek_str_eq(c->type, EK_STR("application")) &&
-                    (ek_str_eq(c->subtype, EK_STR("json")) || is_star(c->subtype))) ||
-                   (is_star(c->type) && is_star(c->subtype));
+    bool matches =
+        (ek_str_eq(c->type, EK_STR("application")) &&
+         (ek_str_eq(c->subtype, EK_STR("json")) || ek_accept_is_yaml(c) || is_star(c->subtype))) ||
+        (is_star(c->type) && is_star(c->subtype));
 
     return matches && !c->sv.len && (!c->stream.len || ek_str_eq(c->stream, EK_STR("watch")));
 }

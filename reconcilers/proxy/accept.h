@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Accept header as API servers read it: github.com/munnerz/goautoneg (ParseAccept), then
- * apiserver 1.36, pkg/endpoints/handlers/negotiation/negotiate.go, for a server whose only media
- * type is application/json. Pure; any thread.
+ * apiserver 1.36, pkg/endpoints/handlers/negotiation/negotiate.go, for a server whose media types
+ * are application/json and application/yaml. Pure; any thread.
  */
 #ifndef RECONCILERS_PROXY_ACCEPT_H
 #define RECONCILERS_PROXY_ACCEPT_H
@@ -30,11 +30,14 @@ struct ek_accept {
 /* Reads header, which the clauses borrow. */
 void ek_accept_read(const char *header, struct ek_accept *ret);
 
-/* The first clause that JSON satisfies and that requests the aggregated discovery document
+/* True for a clause that YAML satisfies and JSON does not. */
+bool ek_accept_is_yaml(const struct ek_accept_clause *clause);
+
+/* The first clause that JSON or YAML satisfies and that requests the aggregated discovery document
  * (negotiation.go:IsAggregatedDiscoveryGVK, with v2beta1); NULL when there is none. */
 const struct ek_accept_clause *ek_accept_aggregated(const struct ek_accept *accept);
 
-/* The first clause that JSON satisfies without a conversion; NULL when there is none. */
+/* The first clause that JSON or YAML satisfies without a conversion; NULL when there is none. */
 const struct ek_accept_clause *ek_accept_plain(const struct ek_accept *accept);
 
 #endif

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/proxy/negotiate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/base/words.h"
+#include "api/obj.h"
+#include "api/yaml.h"
 #include "reconcilers/proxy/accept.h"
 
 /* Shorter bodies are not compressed (writers.go:defaultGzipThresholdBytes). */
 #define GZIP_ABOVE ((size_t)128 * 1024)
 
-#define JSON "application/json"
+#define JSON   "application/json"
+#define YAML   "application/yaml"
+#define V2     ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+#define V2BETA ";g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
-const char *const ek_negotiate_permission_accept =
-    JSON ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer," JSON;
+const char *const ek_negotiate_permission_accept = JSON V2 ";profile=nopeer," JSON;
 
 bool ek_negotiate_is_granted(int status)
 {
@@ -84,7 +89,7 @@ static const struct ek_accept_clause *choose_clause(const struct ek_accept *acce
     if (!clause) {
         ret->kind = EK_NEGOTIATE_REFUSE;
         ek_proxy_answer_set(&ret->answer, 406, 0,
-                            "only the following media types are accepted: " JSON);
+                            "only the following media types are accepted: " JSON ", " YAML);
     }
     return clause;
 }
@@ -117,7 +122,8 @@ void ek_negotiate_choose(const struct ek_proxy_request *request,
     /* "/apis/" is the list of groups alone (kube-aggregator, pkg/apiserver/apiserver.go). */
     bool aggregated = ret->kind == EK_NEGOTIATE_ROOT && (ret->core || !slash);
     const struct ek_accept_clause *clause = choose_clause(&accept, aggregated, ret);
-    ret->pretty = ret->pretty || (clause && ek_str_eq(clause->pretty, EK_STR("1")));
+    ret->yaml = clause && ek_accept_is_yaml(clause);
+    ret->pretty = !ret->yaml && (ret->pretty || (clause && ek_str_eq(clause->pretty, EK_STR("1"))));
 }
 
 void ek_negotiate_done(struct ek_negotiate_choice *choice)
@@ -150,11 +156,8 @@ void ek_negotiate_reply(const struct ek_negotiate_choice *choice,
                         const struct ek_negotiate_document *document,
                         struct ek_negotiate_reply *ret)
 {
-    static const char *const types[] = {"application/json;g=apidiscovery.k8s.io;v=v2;"
-                                        "as=APIGroupDiscoveryList",
-                                        "application/json;g=apidiscovery.k8s.io;v=v2beta1;"
-                                        "as=APIGroupDiscoveryList",
-                                        JSON};
+    static const char *const types[][2] = {
+        {JSON V2, YAML V2}, {JSON V2BETA, YAML V2BETA}, {JSON, YAML}};
     size_t n_vary = 0;
 
     *ret = (struct ek_negotiate_reply){.code = 200, .cache_control = "no-cache, private"};
@@ -167,7 +170,7 @@ void ek_negotiate_reply(const struct ek_negotiate_choice *choice,
             return;
         }
     }
-    ret->content_type = types[choice->form];
+    ret->content_type = types[choice->form][choice->yaml];
     ret->body = document->body;
     if (document->gzip.len && document->body.len > GZIP_ABOVE &&
         ek_negotiate_takes_gzip(headers->accept_encoding)) {
@@ -226,4 +229,63 @@ int ek_negotiate_indent(struct ek_str json, struct ek_buf *out)
             new_line(out, depth);
     }
     return out->failed;
+}
+
+/* ---- YAML ---- */
+
+static int by_key(const void *a, const void *b)
+{
+    yyjson_val *const *x = a, *const *y = b;
+    return strcmp(yyjson_get_str(*x), yyjson_get_str(*y));
+}
+
+static yyjson_mut_val *sorted(yyjson_mut_doc *doc, yyjson_val *value);
+
+static yyjson_mut_val *sorted_object(yyjson_mut_doc *doc, yyjson_val *object)
+{
+    yyjson_mut_val *copy = yyjson_mut_obj(doc);
+    yyjson_val **keys = ek_xalloc((yyjson_obj_size(object) + 1) * sizeof(yyjson_val *));
+    yyjson_val *key, *value;
+    size_t i, n, n_keys = 0;
+
+    ek_json_each_member(object, i, n, key, value) keys[n_keys++] = key;
+    qsort(keys, n_keys, sizeof(yyjson_val *), by_key);
+    for (size_t k = 0; k < n_keys; k++)
+        yyjson_mut_obj_add(copy, yyjson_val_mut_copy(doc, keys[k]),
+                           sorted(doc, unsafe_yyjson_get_next(keys[k])));
+    ek_free(keys);
+    return copy;
+}
+
+/* A copy with the members of each object in the order of their names. The depth is that of
+ * ek_json_parse. */
+static yyjson_mut_val *sorted(yyjson_mut_doc *doc, yyjson_val *value)
+{
+    yyjson_val *item;
+    size_t i, n;
+
+    if (yyjson_is_obj(value))
+        return sorted_object(doc, value);
+    if (!yyjson_is_arr(value))
+        return yyjson_val_mut_copy(doc, value);
+    yyjson_mut_val *copy = yyjson_mut_arr(doc);
+    yyjson_arr_foreach(value, i, n, item) yyjson_mut_arr_append(copy, sorted(doc, item));
+    return copy;
+}
+
+int ek_negotiate_yaml(struct ek_str json, struct ek_buf *out)
+{
+    struct ek_err err = {0};
+    yyjson_doc *given = ek_json_parse(json.p, json.len, &err);
+
+    if (!given)
+        return err.code;
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc_set_root(doc, sorted(doc, yyjson_doc_get_root(given)));
+    yyjson_doc *made = yyjson_mut_doc_imut_copy(doc, NULL);
+    int rc = ek_yaml_write(out, yyjson_doc_get_root(made), &err);
+    yyjson_doc_free(made);
+    yyjson_mut_doc_free(doc);
+    yyjson_doc_free(given);
+    return rc;
 }

@@ -6,8 +6,8 @@
  * pkg/endpoints/handlers/negotiation/negotiate.go,
  * pkg/endpoints/handlers/responsewriters/writers.go (k8s.io/apiserver),
  * github.com/munnerz/goautoneg. Two things differ: v2beta1 is served as servers up to 1.32 do, and
- * JSON is the only media type. A client that accepts nothing that JSON satisfies gets 406; the
- * clients of Kubernetes all name application/json or a wildcard.
+ * JSON and YAML are the only media types. A client that accepts nothing that these satisfy gets
+ * 406; the clients of Kubernetes all name application/json or a wildcard.
  *
  * Discovery is not public: API servers require the permission of system:discovery. The proxy does
  * not know its clients, so a document goes out only after a peer has granted
@@ -45,7 +45,8 @@ struct ek_negotiate_choice {
     bool core; /* ROOT: /api, else /apis */
     enum ek_negotiate_form form;
     bool own;                      /* ROOT: profile=nopeer */
-    bool pretty;                   /* indented for people; see ek_negotiate_indent */
+    bool yaml;                     /* see ek_negotiate_yaml */
+    bool pretty;                   /* JSON indented for people; see ek_negotiate_indent */
     const char *group;             /* GROUP, RESOURCES: of the request's text; "" for core */
     const char *version;           /* RESOURCES */
     char *text;                    /* owned */
@@ -79,7 +80,7 @@ struct ek_negotiate_reply {
     struct ek_str body; /* empty with 304 */
 };
 
-/* The reply with a document, which for choice->pretty is to be the indented one: API servers
+/* The reply with a document, which for choice->pretty and yaml is to be the made one: API servers
  * compress what they send, however it is written (writers.go:deferredResponseWriter.Write). The
  * code does not depend on that. */
 void ek_negotiate_reply(const struct ek_negotiate_choice *choice,
@@ -90,6 +91,11 @@ void ek_negotiate_reply(const struct ek_negotiate_choice *choice,
 /* Appends compact JSON as encoding/json:Indent of Go does with two blanks and without a final line
  * feed, as apimachinery's serializer writes it. Returns what ek_buf_append returns. */
 int ek_negotiate_indent(struct ek_str json, struct ek_buf *out);
+
+/* Appends JSON as API servers write YAML (apimachinery/pkg/runtime/serializer/json:doEncode): the
+ * members of objects in the order of their names. Returns 0, EK_E_PARSE for what is no JSON, or
+ * what ek_yaml_write returns. */
+int ek_negotiate_yaml(struct ek_str json, struct ek_buf *out);
 
 /* The Accept header of the request by which the connection's peer judges the client: the path of
  * the client's request, the identity of the client, and If-None-Match with the tag of the peer's

@@ -175,6 +175,33 @@ START_TEST(compresses_what_is_indented)
 }
 END_TEST
 
+/* YAML has the tag of JSON, and is not taken for an indented document. */
+START_TEST(answers_yaml)
+{
+    static const char yaml[] =
+        "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    char *pretty, *json, *text;
+    char fields[256];
+
+    proxy_fixture_start(&fixture);
+    pretty = exchange(REQUEST("GET /apis?pretty=1", TOKEN ACCEPT "\r\n"));
+    snprintf(fields, sizeof fields, REQUEST("GET /apis", TOKEN "Accept: %s\r\n"), yaml);
+    text = exchange(fields);
+    json = exchange(REQUEST("GET /apis?pretty=1", TOKEN ACCEPT "\r\n"));
+    ck_assert_str_eq(pretty, json);
+    ck_assert_msg(strstr(text, "\r\n\r\napiVersion: apidiscovery.k8s.io/v2\nitems:\n- metadata:\n"
+                               "    name: apps\n") != NULL,
+                  "%s", text);
+    snprintf(fields, sizeof fields, "Content-Type: %s\r\n", yaml);
+    ck_assert_msg(strstr(text, fields) != NULL, "%s", text);
+    const char *tag = strstr(text, "ETag: "), *same = strstr(json, "ETag: ");
+    ck_assert(tag && same && !strncmp(tag, same, 6 + 130));
+    ek_free(pretty);
+    ek_free(text);
+    ek_free(json);
+}
+END_TEST
+
 /* ---- API servers come and go ---- */
 
 /* The same servers take requests as before only in the first row, whatever was between. */
@@ -279,6 +306,7 @@ int main(void)
     tcase_add_loop_test(tcase, keeps_permissions, 0, (int)EK_ARRAY_SIZE(rows));
     tcase_add_test(tcase, answers_alike);
     tcase_add_test(tcase, compresses_what_is_indented);
+    tcase_add_test(tcase, answers_yaml);
     tcase_add_loop_test(tcase, asks_when_servers_come_or_go, 0, 4);
     tcase_add_test(tcase, asks_with_other_trusts);
     tcase_add_test(tcase, is_unavailable_without_servers);

@@ -7,6 +7,7 @@
 #include "test/support/suite.h"
 
 #define JSON   "application/json"
+#define YAML   "application/yaml"
 #define PROTO  "application/vnd.kubernetes.protobuf"
 #define AS     ";as=APIGroupDiscoveryList"
 #define V2     ";g=apidiscovery.k8s.io;v=v2" AS
@@ -18,7 +19,7 @@ static const struct ek_negotiate_headers no_headers = {"", "", "", ""};
 /* ---- Which document, in which form ---- */
 
 /* Expected: the kind and form in letters: "root v2", "root v2 own", "group apps plain", "406",
- * "forward"; " pretty" at the end. */
+ * "forward"; " pretty" or " yaml" at the end. */
 static const struct {
     const char *method, *target, *accept, *expected;
 } rows[] = {
@@ -94,6 +95,19 @@ static const struct {
     {"GET", "/api/v1", "", "resources  v1 plain"},
     {"GET", "/api/v1/", PROTO "," JSON, "resources  v1 plain"},
     {"GET", "/%61pis/apps", "", "group apps plain"},
+    /* YAML, which is indented for all */
+    {"GET", "/apis", YAML V2, "apis v2 yaml"},
+    {"GET", "/api", YAML V2, "api v2 yaml"},
+    {"GET", "/apis", YAML V2 NOPEER, "apis v2 own yaml"},
+    {"GET", "/apis", YAML V2BETA, "apis v2beta1 yaml"},
+    {"GET", "/apis", YAML, "apis plain yaml"},
+    {"GET", "/apis/apps", YAML, "group apps plain yaml"},
+    {"GET", "/apis/apps/v1?pretty=1", YAML, "resources apps v1 plain yaml"},
+    {"GET", "/apis", YAML "," JSON V2, "apis v2"},
+    {"GET", "/apis", YAML "," JSON, "apis plain yaml"},
+    {"GET", "/apis", JSON "," YAML, "apis plain"},
+    {"GET", "/apis", PROTO "," YAML ";q=0.5," JSON ";q=0.1", "apis plain yaml"},
+    {"GET", "/apis", "application/*", "apis plain"},
     /* other requests */
     {"POST", "/apis", "", "forward"},
     {"DELETE", "/apis/apps", "", "forward"},
@@ -122,7 +136,7 @@ static const char *form_of(const struct ek_negotiate_choice *c)
 
 static char *print(const struct ek_negotiate_choice *c)
 {
-    const char *pretty = c->pretty ? " pretty" : "";
+    const char *pretty = c->yaml ? " yaml" : c->pretty ? " pretty" : "";
 
     switch (c->kind) {
     case EK_NEGOTIATE_FORWARD:
@@ -297,6 +311,10 @@ static const struct {
      "200|" JSON V2 "|" TAG "|public|Accept|-|-|compact"},
     {"gzip of what is pretty", "/apis?pretty=1", JSON V2, "", "gzip", true,
      "200|" JSON V2 "|" TAG "|public|Accept|Accept-Encoding|gzip|gzip"},
+    {"YAML", "/apis", YAML V2, "", "", false, "200|" YAML V2 "|" TAG "|public|Accept|-|-|compact"},
+    {"YAML, and the same tag", "/apis", YAML V2, TAG, "", false,
+     "304|-|" TAG "|public|Accept|-|-|"},
+    {"plain YAML", "/apis", YAML, "", "", false, "200|" YAML "|-|no-cache, private|-|-|-|compact"},
     {"gzip is not accepted", "/apis", JSON V2, "", "br", true,
      "200|" JSON V2 "|" TAG "|public|Accept|-|-|compact"},
 };
@@ -363,6 +381,30 @@ static const struct {
     {"", ""},
 };
 
+/* As sigs.k8s.io/yaml:JSONToYAML writes it: members by name. */
+static const struct {
+    const char *json, *yaml;
+} yamls[] = {
+    {"{}\n", "{}\n"},
+    {"{\"kind\":\"APIVersions\",\"versions\":[\"v1\"],\"serverAddressByClientCIDRs\":[]}\n",
+     "kind: APIVersions\nserverAddressByClientCIDRs: []\nversions:\n- v1\n"},
+    {"{\"metadata\":{},\"items\":[{\"versions\":[{\"version\":\"v1\",\"freshness\":\"Stale\"}],"
+     "\"metadata\":{\"name\":\"a.io\"}}]}",
+     "items:\n- metadata:\n    name: a.io\n  versions:\n  - freshness: Stale\n    version: v1\n"
+     "metadata: {}\n"},
+    {"{\"resources\":null,\"namespaced\":true}", "namespaced: true\nresources: null\n"},
+};
+
+START_TEST(yaml)
+{
+    EK_AUTO(ek_buf) out;
+
+    ek_buf_init(&out, 1024);
+    ck_assert_int_eq(ek_negotiate_yaml(ek_str_from(yamls[_i].json), &out), 0);
+    ck_assert_str_eq(ek_buf_str(&out), yamls[_i].yaml);
+}
+END_TEST
+
 START_TEST(indent)
 {
     EK_AUTO(ek_buf) out;
@@ -406,6 +448,7 @@ int main(void)
     tcase_add_loop_test(tcase, reply, 0, EK_ARRAY_SIZE(replies));
     tcase_add_test(tcase, without_gzip);
     tcase_add_loop_test(tcase, indent, 0, EK_ARRAY_SIZE(texts));
+    tcase_add_loop_test(tcase, yaml, 0, EK_ARRAY_SIZE(yamls));
     tcase_add_test(tcase, permission);
     return ek_test_run("proxy_negotiate", tcase);
 }
