@@ -142,9 +142,16 @@ struct ek_exclusions ek_vectors_exclusions(yyjson_val *list, struct ek_arena *ar
     yyjson_val *item;
     const char **names = ek_arena_alloc(arena, (yyjson_arr_size(list) + 1) * sizeof *names);
 
-    yyjson_arr_foreach(list, i, n, item) names[i] = yyjson_get_str(item);
-    qsort(names, yyjson_arr_size(list), sizeof *names, by_text);
-    return (struct ek_exclusions){names, yyjson_arr_size(list)};
+    size_t kept = 0;
+    yyjson_arr_foreach(list, i, n, item)
+    {
+        const char *name = yyjson_get_str(item), *slash = strchr(name, '/');
+        /* schema.ParseGroupVersion: "/v1" is of the core group. */
+        if (!slash || !strchr(slash + 1, '/'))
+            names[kept++] = slash == name ? name + 1 : name;
+    }
+    qsort(names, kept, sizeof *names, by_text);
+    return (struct ek_exclusions){names, kept};
 }
 
 yyjson_mut_val *ek_vectors_list(yyjson_mut_doc *doc, struct ek_api_list list)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/yaml.h"
 #include "test/vectors/discovery.h"
@@ -35,23 +36,35 @@ static char *address_error(const char *address)
     return *address ? ek_xasprintf("address %s: %s", address, why) : ek_xstrdup(why);
 }
 
-/* The text of encoding/json's syntax errors. */
-static void explain_json(const char *body, size_t len, struct ek_err *err)
-{
-    char *copy = ek_xstrndup(body, len);
-    yyjson_read_err why = {0};
-    yyjson_doc *doc = yyjson_read_opts(copy, len, 0, NULL, &why);
+/* The struct into which apimachinery reads what a document is, as Go prints it. */
+#define META_STRUCT                                                                                \
+    "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "               \
+    "\"json:\\\"kind,omitempty\\\"\" }"
 
-    if (why.code == YYJSON_READ_ERROR_UNEXPECTED_END || why.pos >= len)
-        ek_err_set(err, EK_E_PARSE, "unexpected end of JSON input");
+/* The text of go-yaml's error for ours: "YAML line L column C: problem while context". Errors of
+ * its parser have the line from 0, those of its scanner from 1; the first line has no number
+ * (yaml.v2/decode.go:parser.fail). */
+static void explain_yaml(struct ek_err *err)
+{
+    char text[sizeof err->message];
+    const char *line_text = strstr(err->message, "YAML line ");
+    unsigned long line = line_text ? strtoul(line_text + 10, NULL, 10) : 0;
+
+    snprintf(text, sizeof text, "%s", err->message);
+    char *problem = strstr(text, ": "), *context = strstr(text, " while ");
+    if (!problem || !line)
+        return;
+    if (context)
+        *context = '\0';
+    problem += 2;
+    if (!strncmp(problem, "did not find expected", 21))
+        line--;
+    else if (line == 1)
+        line = 0;
+    if (line)
+        ek_err_set(err, err->code, "yaml: line %lu: %s", line, problem);
     else
-        ek_err_set(err, EK_E_PARSE, "invalid character '%c' %s", body[why.pos],
-                   why.code == YYJSON_READ_ERROR_UNEXPECTED_CONTENT
-                       ? "after top-level value"
-                       : "looking for beginning of value");
-    ek_err_prefix(err, "couldn't get version/kind; json parse error");
-    yyjson_doc_free(doc);
-    ek_free(copy);
+        ek_err_set(err, err->code, "yaml: %s", problem);
 }
 
 /* JSON begins with a brace; all else is read as YAML
@@ -63,10 +76,13 @@ static yyjson_doc *parse(const char *body, size_t len, struct ek_err *err)
 
     if (blank < len && body[blank] == '{') {
         doc = ek_json_parse(body, len, err);
-        if (!doc)
-            explain_json(body, len, err);
+        if (!doc) {
+            ek_vectors_explain_json(body, len, err);
+            ek_err_prefix(err, "couldn't get version/kind; json parse error");
+        }
     } else {
-        ek_yaml_parse(body, len, BODY_MAX, &doc, err);
+        if (ek_yaml_parse(body, len, BODY_MAX, &doc, err))
+            explain_yaml(err);
     }
     return doc;
 }
@@ -79,28 +95,69 @@ static bool is_one_of(const char *s, const char *const *list)
     return false;
 }
 
-/* Of which type the document is, and whether it is the one that is read. */
-static bool is_list(yyjson_val *root, struct ek_err *err)
+/* A member of META_STRUCT, whose name may be written in any case; the last one counts. "" for none.
+ */
+static const char *meta_member(yyjson_val *root, const char *name, struct ek_err *err)
+{
+    const char *text = "";
+    yyjson_val *key, *value;
+    size_t i, n;
+
+    ek_json_each_member(root, i, n, key, value)
+    {
+        if (strcasecmp(yyjson_get_str(key), name) != 0 || yyjson_is_null(value))
+            continue;
+        if (yyjson_is_str(value))
+            text = yyjson_get_str(value);
+        else if (!err->code)
+            ek_err_set(err, EK_E_PARSE,
+                       "json: cannot unmarshal %s into Go struct field .%s of type string",
+                       ek_json_kind(yyjson_get_type(value)), name);
+    }
+    return text;
+}
+
+/* Types that are registered for each version of each group: apimachinery
+ * pkg/apis/meta/v1/register.go:AddToGroupVersion, optionsTypes. */
+static const char *const common[] = {
+    "WatchEvent",    "ListOptions",   "GetOptions",   "DeleteOptions",
+    "CreateOptions", "UpdateOptions", "PatchOptions", NULL};
+
+static void check_type(const char *kind, const char *version, struct ek_err *err)
 {
     static const char *const plain[] = {"Status",   "APIVersions",     "APIGroupList",
                                         "APIGroup", "APIResourceList", NULL};
-    const char *kind = ek_json_str(root, "kind", NULL);
-    const char *version = ek_json_str(root, "apiVersion", NULL);
+    const char *slash = strchr(version, '/');
+    bool ours = !strcmp(version, "apidiscovery.k8s.io/v2");
 
-    kind = kind && *kind ? kind : "APIGroupDiscoveryList";
-    version = version && *version ? version : "apidiscovery.k8s.io/v2";
-    if (is_one_of(kind, plain))
+    if (slash && strchr(slash + 1, '/'))
+        ek_err_set(err, EK_E_PARSE, "unexpected GroupVersion string: %s", version);
+    else if (is_one_of(kind, plain) || (ours && is_one_of(kind, common)))
         ek_err_set(err, EK_E_PARSE,
                    "converting (v1.%s) to (v2.APIGroupDiscoveryList): unknown conversion", kind);
-    else if (strcmp(version, "apidiscovery.k8s.io/v2") != 0 ||
-             strncmp(kind, "APIGroupDiscovery", 17) != 0 ||
-             (kind[17] && strcmp(kind + 17, "List") != 0))
+    else if (ours && !strcmp(kind, "APIGroupDiscovery"))
+        ek_err_set(err, EK_E_PARSE,
+                   "converting (v2.%s) to (v2.APIGroupDiscoveryList): unknown conversion", kind);
+    else if (!ours || strcmp(kind, "APIGroupDiscoveryList") != 0)
         ek_err_set(err, EK_E_PARSE,
                    "no kind \"%s\" is registered for version \"%s\" in scheme \"" SCHEME "\"", kind,
                    version);
-    else if (!kind[17])
-        ek_err_set(err, EK_E_PARSE,
-                   "converting (v2.%s) to (v2.APIGroupDiscoveryList): unknown conversion", kind);
+}
+
+/* Of which type the document is, and whether it is the one that is read
+ * (serializer/json/meta.go:SimpleMetaFactory.Interpret). */
+static bool is_list(yyjson_val *root, struct ek_err *err)
+{
+    if (!yyjson_is_obj(root) && !yyjson_is_null(root))
+        ek_err_set(err, EK_E_PARSE, "json: cannot unmarshal %s into Go value of type " META_STRUCT,
+                   ek_json_kind(yyjson_get_type(root)));
+    const char *version = meta_member(root, "apiVersion", err);
+    const char *kind = meta_member(root, "kind", err);
+    if (err->code)
+        ek_err_prefix(err, "couldn't get version/kind; json parse error");
+    else
+        check_type(*kind ? kind : "APIGroupDiscoveryList",
+                   *version ? version : "apidiscovery.k8s.io/v2", err);
     return err->code == 0;
 }
 
