@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/time.h"
 #include "api/groups-internal.h"
 
 /* The count lives before the public part, so that readers cannot touch it. */
@@ -102,15 +103,16 @@ static bool read_array(struct ek_api_reader *reader, yyjson_val *value, struct e
     return false;
 }
 
-const char *ek_api_read_string(struct ek_api_reader *reader, yyjson_val *value,
-                               struct ek_api_place place)
+/* A string, of a Go type of its own. */
+static const char *read_text(struct ek_api_reader *reader, yyjson_val *value,
+                             struct ek_api_place place, const char *go_type)
 {
     size_t len = yyjson_get_len(value);
 
     if (!value || yyjson_is_null(value))
         return "";
     if (!yyjson_is_str(value)) {
-        wrong_type(reader, value, place, "string");
+        wrong_type(reader, value, place, go_type);
         return "";
     }
     /* No name has one, and what is behind would be lost. */
@@ -124,6 +126,12 @@ const char *ek_api_read_string(struct ek_api_reader *reader, yyjson_val *value,
         return "";
     memcpy(copy, yyjson_get_str(value), len);
     return copy;
+}
+
+const char *ek_api_read_string(struct ek_api_reader *reader, yyjson_val *value,
+                               struct ek_api_place place)
+{
+    return read_text(reader, value, place, "string");
 }
 
 struct ek_api_names ek_api_read_names(struct ek_api_reader *reader, yyjson_val *value,
@@ -201,7 +209,7 @@ static void read_subresource(struct ek_api_reader *reader, yyjson_val *value,
 {
     static const char type[] = "APISubresourceDiscovery";
 
-    read_object(reader, value, (struct ek_api_place){"APIResourceDiscovery", S},
+    read_object(reader, value, (struct ek_api_place){"APIResourceDiscovery", R "subresources"},
                 "v2.APISubresourceDiscovery");
     ret_sub->name = ek_api_read_string(reader, yyjson_obj_get(value, "subresource"),
                                        (struct ek_api_place){type, S "subresource"});
@@ -241,8 +249,8 @@ static void read_resource(struct ek_api_reader *reader, yyjson_val *value,
     ret_resource->kind =
         read_response_kind(reader, yyjson_obj_get(value, "responseKind"),
                            (struct ek_api_place){type, R "responseKind"}, resource_kind);
-    ret_resource->scope = ek_api_read_string(reader, yyjson_obj_get(value, "scope"),
-                                             (struct ek_api_place){type, R "scope"});
+    ret_resource->scope = read_text(reader, yyjson_obj_get(value, "scope"),
+                                    (struct ek_api_place){type, R "scope"}, "v2.ResourceScope");
     ret_resource->singular = ek_api_read_string(reader, yyjson_obj_get(value, "singularResource"),
                                                 (struct ek_api_place){type, R "singularResource"});
     ret_resource->verbs = ek_api_read_names(reader, yyjson_obj_get(value, "verbs"),
@@ -266,8 +274,8 @@ static void read_version(struct ek_api_reader *reader, yyjson_val *value,
     ret_version->name = ek_api_read_string(reader, yyjson_obj_get(value, "version"),
                                            (struct ek_api_place){type, "items.versions.version"});
     ret_version->freshness =
-        ek_api_read_string(reader, yyjson_obj_get(value, "freshness"),
-                           (struct ek_api_place){type, "items.versions.freshness"});
+        read_text(reader, yyjson_obj_get(value, "freshness"),
+                  (struct ek_api_place){type, "items.versions.freshness"}, "v2.DiscoveryFreshness");
     if (!read_array(reader, resources, (struct ek_api_place){type, "items.versions.resources"},
                     "[]v2.APIResourceDiscovery"))
         return;
@@ -281,25 +289,41 @@ static void read_version(struct ek_api_reader *reader, yyjson_val *value,
     ret_version->set = true;
 }
 
+/* How a member of metadata is written. */
+enum meta_form {
+    META_TEXT,
+    META_NUMBER,
+    META_SOME_NUMBER, /* a pointer: 0 is written */
+    META_TIME,
+    META_MAP,
+    META_LIST,
+};
+
 /* The members of metav1.ObjectMeta in their order; lists of structs (ownerReferences,
  * managedFields) are in no discovery document and are left out. */
 static const struct {
-    const char *name;
-    yyjson_type type;
+    const char *name, *path;
+    enum meta_form form;
+    const char *go_type;
 } meta_members[] = {
-    {"name", YYJSON_TYPE_STR},
-    {"generateName", YYJSON_TYPE_STR},
-    {"namespace", YYJSON_TYPE_STR},
-    {"selfLink", YYJSON_TYPE_STR},
-    {"uid", YYJSON_TYPE_STR},
-    {"resourceVersion", YYJSON_TYPE_STR},
-    {"generation", YYJSON_TYPE_NUM},
-    {"creationTimestamp", YYJSON_TYPE_STR},
-    {"deletionTimestamp", YYJSON_TYPE_STR},
-    {"deletionGracePeriodSeconds", YYJSON_TYPE_NUM},
-    {"labels", YYJSON_TYPE_OBJ},
-    {"annotations", YYJSON_TYPE_OBJ},
-    {"finalizers", YYJSON_TYPE_ARR},
+#define MEMBER(name, form, go_type)                                                                \
+    {                                                                                              \
+        name, "items.metadata." name, form, go_type                                                \
+    }
+    MEMBER("name", META_TEXT, "string"),
+    MEMBER("generateName", META_TEXT, "string"),
+    MEMBER("namespace", META_TEXT, "string"),
+    MEMBER("selfLink", META_TEXT, "string"),
+    MEMBER("uid", META_TEXT, "types.UID"),
+    MEMBER("resourceVersion", META_TEXT, "string"),
+    MEMBER("generation", META_NUMBER, "int64"),
+    MEMBER("creationTimestamp", META_TIME, "string"),
+    MEMBER("deletionTimestamp", META_TIME, "string"),
+    MEMBER("deletionGracePeriodSeconds", META_SOME_NUMBER, "int64"),
+    MEMBER("labels", META_MAP, "map[string]string"),
+    MEMBER("annotations", META_MAP, "map[string]string"),
+    MEMBER("finalizers", META_LIST, "[]string"),
+#undef MEMBER
 };
 
 static int by_key(const void *a, const void *b)
@@ -329,12 +353,15 @@ static void write_map(struct ek_buf *out, yyjson_val *map)
     ek_free(keys);
 }
 
-static void write_meta_value(struct ek_buf *out, yyjson_val *value)
+static void write_meta_value(struct ek_buf *out, yyjson_val *value, enum meta_form form)
 {
+    char time[EK_TIME_SIZE];
     yyjson_val *item;
     size_t i, n;
 
-    if (yyjson_is_str(value)) {
+    if (form == META_TIME) {
+        ek_api_write_string(out, ek_time_format(ek_time_parse(yyjson_get_str(value)), time));
+    } else if (yyjson_is_str(value)) {
         ek_api_write_string(out, yyjson_get_str(value));
     } else if (yyjson_is_obj(value)) {
         write_map(out, value);
@@ -352,15 +379,88 @@ static void write_meta_value(struct ek_buf *out, yyjson_val *value)
 }
 
 /* omitempty: "", 0 and what is empty are left out. */
-static bool is_written(yyjson_val *value, yyjson_type type)
+static bool is_written(yyjson_val *value, enum meta_form form)
 {
-    if (yyjson_get_type(value) != type)
-        return false;
-    if (type == YYJSON_TYPE_NUM)
-        return yyjson_is_int(value) && yyjson_get_sint(value) != 0;
-    return type == YYJSON_TYPE_STR   ? yyjson_get_len(value) > 0
-           : type == YYJSON_TYPE_OBJ ? yyjson_obj_size(value) > 0
-                                     : yyjson_arr_size(value) > 0;
+    switch (form) {
+    case META_NUMBER:
+        return yyjson_get_sint(value) != 0;
+    case META_SOME_NUMBER:
+        return yyjson_is_int(value);
+    case META_MAP:
+        return yyjson_obj_size(value) > 0;
+    case META_LIST:
+        return yyjson_arr_size(value) > 0;
+    default:
+        return yyjson_get_len(value) > 0;
+    }
+}
+
+/* Texts, which a map or a list has; null is "". */
+static void check_texts(struct ek_api_reader *reader, yyjson_val *value, struct ek_api_place place)
+{
+    yyjson_val *key, *item;
+    size_t i, n;
+
+    ek_json_each_member(value, i, n, key, item) read_text(reader, item, place, "string");
+    yyjson_arr_foreach(value, i, n, item) read_text(reader, item, place, "string");
+}
+
+/* An int64: what does not fit is an error, with its digits. */
+static void check_number(struct ek_api_reader *reader, yyjson_val *value, struct ek_api_place place)
+{
+    if (!yyjson_is_num(value))
+        wrong_type(reader, value, place, "int64");
+    else if (!reader->err->code && yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX)
+        ek_err_set(reader->err, EK_E_PARSE,
+                   "json: cannot unmarshal number %llu into Go struct field %s.%s of type int64",
+                   (unsigned long long)yyjson_get_uint(value), place.type, place.path);
+    else if (!reader->err->code && yyjson_is_real(value))
+        ek_err_set(reader->err, EK_E_PARSE,
+                   "json: cannot unmarshal number %.17g into Go struct field %s.%s of type int64",
+                   yyjson_get_real(value), place.type, place.path);
+}
+
+/* metav1.Time (apimachinery/pkg/apis/meta/v1/time.go:UnmarshalJSON), which reads for itself. */
+static void check_time(struct ek_api_reader *reader, yyjson_val *value)
+{
+    static const struct ek_api_place nowhere = {"", ""};
+
+    if (!yyjson_is_str(value))
+        wrong_type(reader, value, nowhere, "string");
+    else if (!reader->err->code && ek_time_parse(yyjson_get_str(value)) == EK_TIME_UNSET)
+        ek_err_set(reader->err, EK_E_PARSE,
+                   "parsing time \"%.64s\" as \"2006-01-02T15:04:05Z07:00\": cannot parse it",
+                   yyjson_get_str(value));
+}
+
+/* Of metadata; absent and null values are fine. */
+static void check_member(struct ek_api_reader *reader, yyjson_val *value, size_t member)
+{
+    const struct ek_api_place place = {"ObjectMeta", meta_members[member].path};
+    const char *go_type = meta_members[member].go_type;
+
+    if (!value || yyjson_is_null(value))
+        return;
+    switch (meta_members[member].form) {
+    case META_TEXT:
+        read_text(reader, value, place, go_type);
+        return;
+    case META_NUMBER:
+    case META_SOME_NUMBER:
+        check_number(reader, value, place);
+        return;
+    case META_TIME:
+        check_time(reader, value);
+        return;
+    case META_MAP:
+        if (read_object(reader, value, place, go_type))
+            check_texts(reader, value, place);
+        return;
+    case META_LIST:
+        if (read_array(reader, value, place, go_type))
+            check_texts(reader, value, place);
+        return;
+    }
 }
 
 static const char *read_metadata(struct ek_api_reader *reader, yyjson_val *value)
@@ -371,19 +471,22 @@ static const char *read_metadata(struct ek_api_reader *reader, yyjson_val *value
 
     if (!read_object(reader, value, place, "v1.ObjectMeta"))
         return "{}";
-    ek_buf_init(&out, EK_BUF_SMALL_MAX);
+    ek_buf_init(&out, EK_API_GROUPS_MAX);
     for (size_t m = 0; m < EK_ARRAY_SIZE(meta_members); m++) {
         yyjson_val *member = yyjson_obj_get(value, meta_members[m].name);
-        if (!is_written(member, meta_members[m].type))
+        check_member(reader, member, m);
+        if (reader->err->code || !is_written(member, meta_members[m].form))
             continue;
         ek_buf_printf(&out, "%s\"%s\":", separator, meta_members[m].name);
-        write_meta_value(&out, member);
+        write_meta_value(&out, member, meta_members[m].form);
         separator = ",";
     }
     ek_buf_puts(&out, *separator == '{' ? "{}" : "}");
     char *copy = out.failed ? NULL : ek_api_take(reader, out.len + 1, 1);
     if (copy)
         memcpy(copy, ek_buf_str(&out), out.len);
+    else if (!reader->err->code && out.failed == EK_E_NOMEM)
+        ek_err_set(reader->err, EK_E_NOMEM, "no memory for the metadata of a group");
     else if (!reader->err->code)
         ek_err_set(reader->err, EK_E_LIMIT, "the metadata of a group is too large");
     ek_buf_done(&out);
@@ -398,6 +501,12 @@ static void read_group(struct ek_api_reader *reader, yyjson_val *value,
 
     read_object(reader, value, (struct ek_api_place){"APIGroupDiscoveryList", "items"},
                 "v2.APIGroupDiscovery");
+    ret_group->kind =
+        ek_api_read_string(reader, yyjson_obj_get(value, "kind"),
+                           (struct ek_api_place){"APIGroupDiscovery", "items.TypeMeta.kind"});
+    ret_group->api_version =
+        ek_api_read_string(reader, yyjson_obj_get(value, "apiVersion"),
+                           (struct ek_api_place){"APIGroupDiscovery", "items.TypeMeta.apiVersion"});
     ret_group->metadata = read_metadata(reader, yyjson_obj_get(value, "metadata"));
     ret_group->name =
         ek_api_read_string(reader, ek_json_get(value, "metadata", "name", NULL),
@@ -415,12 +524,32 @@ static void read_group(struct ek_api_reader *reader, yyjson_val *value,
     ret_group->set = true;
 }
 
+/* metav1.ListMeta, of which nothing is kept: API servers never set it. */
+static void check_list_metadata(struct ek_api_reader *reader, yyjson_val *value)
+{
+    static const struct ek_api_place place = {"APIGroupDiscoveryList", "metadata"};
+    static const char *const names[] = {"selfLink", "resourceVersion", "continue"};
+    static const char *const paths[] = {"metadata.selfLink", "metadata.resourceVersion",
+                                        "metadata.continue"};
+    yyjson_val *left = yyjson_obj_get(value, "remainingItemCount");
+
+    if (!read_object(reader, value, place, "v1.ListMeta"))
+        return;
+    for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++)
+        ek_api_read_string(reader, yyjson_obj_get(value, names[i]),
+                           (struct ek_api_place){"ListMeta", paths[i]});
+    if (left && !yyjson_is_null(left))
+        check_number(reader, left,
+                     (struct ek_api_place){"ListMeta", "metadata.remainingItemCount"});
+}
+
 static void read_list(struct ek_api_reader *reader, yyjson_val *root, struct ek_api_list *ret_list)
 {
     yyjson_val *items = yyjson_obj_get(root, "items"), *item;
     size_t i, n;
 
     read_object(reader, root, (struct ek_api_place){"", ""}, "v2.APIGroupDiscoveryList");
+    check_list_metadata(reader, yyjson_obj_get(root, "metadata"));
     if (!read_array(reader, items, (struct ek_api_place){"APIGroupDiscoveryList", "items"},
                     "[]v2.APIGroupDiscovery"))
         return;

@@ -75,7 +75,9 @@ struct ek_api_version {
 };
 
 struct ek_api_group {
-    const char *name;     /* "" for core */
+    const char *name; /* "" for core */
+    const char *kind; /* of the item, "" or NULL when absent, as API servers leave it */
+    const char *api_version;
     const char *metadata; /* as JSON, "{}" at least */
     const struct ek_api_version *versions;
     size_t n;

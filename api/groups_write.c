@@ -119,7 +119,16 @@ static void write_version(struct ek_buf *out, const struct ek_api_version *versi
 
 static void write_aggregated_group(struct ek_buf *out, const struct ek_api_group *group)
 {
-    ek_buf_puts(out, "{\"metadata\":");
+    ek_buf_puts(out, "{");
+    if (group->kind && *group->kind) {
+        write_member(out, "\"kind\":", group->kind);
+        ek_buf_puts(out, ",");
+    }
+    if (group->api_version && *group->api_version) {
+        write_member(out, "\"apiVersion\":", group->api_version);
+        ek_buf_puts(out, ",");
+    }
+    ek_buf_puts(out, "\"metadata\":");
     ek_buf_puts(out, group->metadata);
     for (size_t i = 0; i < group->n; i++) {
         ek_buf_puts(out, i ? "," : ",\"versions\":[");

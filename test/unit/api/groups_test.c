@@ -55,6 +55,37 @@ static const struct {
     {IN_RESOURCE("\"responseKind\":[]"),
      "json: cannot unmarshal array into Go struct field "
      "APIResourceDiscovery.items.versions.resources.responseKind of type v1.GroupVersionKind"},
+    {IN_RESOURCE("\"scope\":1"), "json: cannot unmarshal number into Go struct field "
+                                 "APIResourceDiscovery.items.versions.resources.scope of type "
+                                 "v2.ResourceScope"},
+    {IN_RESOURCE("\"subresources\":[1]"),
+     "json: cannot unmarshal number into Go struct field "
+     "APIResourceDiscovery.items.versions.resources.subresources of type "
+     "v2.APISubresourceDiscovery"},
+    {"{\"items\":[{\"versions\":[{\"freshness\":1}]}]}",
+     "json: cannot unmarshal number into Go struct field APIVersionDiscovery.items.versions."
+     "freshness of type v2.DiscoveryFreshness"},
+    {"{\"metadata\":5,\"items\":[]}", "json: cannot unmarshal number into Go struct field "
+                                      "APIGroupDiscoveryList.metadata of type v1.ListMeta"},
+    {"{\"metadata\":{\"remainingItemCount\":\"a\"}}",
+     "json: cannot unmarshal string into Go struct field ListMeta.metadata.remainingItemCount of "
+     "type int64"},
+    {"{\"items\":[{\"kind\":5}]}", "json: cannot unmarshal number into Go struct field "
+                                   "APIGroupDiscovery.items.TypeMeta.kind of type string"},
+    {"{\"items\":[{\"metadata\":{\"uid\":5}}]}",
+     "json: cannot unmarshal number into Go struct field ObjectMeta.items.metadata.uid of type "
+     "types.UID"},
+    {"{\"items\":[{\"metadata\":{\"labels\":[]}}]}",
+     "json: cannot unmarshal array into Go struct field ObjectMeta.items.metadata.labels of type "
+     "map[string]string"},
+    {"{\"items\":[{\"metadata\":{\"finalizers\":[5]}}]}",
+     "json: cannot unmarshal number into Go struct field ObjectMeta.items.metadata.finalizers of "
+     "type string"},
+    {"{\"items\":[{\"metadata\":{\"generation\":18446744073709551615}}]}",
+     "json: cannot unmarshal number 18446744073709551615 into Go struct field "
+     "ObjectMeta.items.metadata.generation of type int64"},
+    {"{\"items\":[{\"metadata\":{\"creationTimestamp\":\"x\"}}]}",
+     "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse it"},
     {IN_RESOURCE("\"resource\":\"a\\u0000b\""),
      "items.versions.resources.resource contains a NUL character"},
 };
@@ -86,6 +117,13 @@ static const struct {
      "\"finalizers\":[\"f\"],\"name\":\"a\",\"uid\":\"\"}}]}",
      "{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"a\",\"generation\":3,\"labels\":{"
      "\"a\":\"1\",\"b\":\"2\"},\"finalizers\":[\"f\"]}}]}"},
+    {"the type of an item", "{\"items\":[{\"kind\":\"K\",\"apiVersion\":\"g/v\",\"metadata\":{}}]}",
+     "{\"metadata\":{},\"items\":[{\"kind\":\"K\",\"apiVersion\":\"g/v\",\"metadata\":{}}]}"},
+    {"times in UTC, and a pointer to 0",
+     "{\"items\":[{\"metadata\":{\"creationTimestamp\":\"2026-01-02T03:04:05.5+02:00\","
+     "\"deletionGracePeriodSeconds\":0,\"generation\":0}}]}",
+     "{\"metadata\":{},\"items\":[{\"metadata\":{\"creationTimestamp\":\"2026-01-02T01:04:05Z\","
+     "\"deletionGracePeriodSeconds\":0}}]}"},
     {"absent lists",
      "{\"items\":[{\"versions\":[{\"version\":\"v1\",\"resources\":[{\"resource\":\"r\","
      "\"shortNames\":[],\"subresources\":[{\"subresource\":\"s\"}]}]}]}]}",
