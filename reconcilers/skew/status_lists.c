@@ -70,6 +70,11 @@ static void put_discovery(const struct ek_status_out *out, yyjson_mut_val *o, si
     yyjson_mut_obj_add_uint(out->doc, d, "resources", count_resources(probe->discovery));
     if (missing != SIZE_MAX)
         yyjson_mut_obj_add_uint(out->doc, d, "missing", missing);
+    /* While the API server answers, the time changes with each probe, and says nothing. */
+    const struct ek_probe_answer *answer = &probe->discovery_answer;
+    if (answer->good_at_ms != EK_TIME_UNSET &&
+        answer->tried_at_ms - answer->good_at_ms > EK_DIFFERENCES_STALE_MS)
+        ek_status_time__(out, d, "readTime", answer->good_at_ms);
 }
 
 /* What else is to be said of a peer: why it does not answer, or what does not fit. */

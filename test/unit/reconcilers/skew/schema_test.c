@@ -115,6 +115,7 @@ static const struct {
     {"nothing", "", NULL},
     {"everything", RICH, "{\"nextVersion\":\"1.38\"}"},
     {"controllers unseen", A, NULL},
+    {"documents of long ago", FINE "forget cp-b discovery 61\n", NULL},
     {"no common range, alpha under emulation, gates of a component",
      "peer cp-a v1.36.2/1.36/1.36\npeer cp-b v1.36.2/1.34/1.33\ngates cp-b X=alpha\n"
      "inst kube-scheduler sched 1.36.2/1.34\nflags sched X=off\n",

@@ -241,6 +241,33 @@ START_TEST(time_alone_changes_nothing)
 }
 END_TEST
 
+/* The time at which documents were read last, while they are not read any more. */
+START_TEST(old_documents_have_a_time)
+{
+    static const struct {
+        const char *facts;
+        int64_t ago_s; /* 0: no time */
+    } rows[] = {
+        {FINE, 0}, {FINE "forget cp-b discovery 59\n", 0}, {FINE "forget cp-b discovery 61\n", 61}};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        EK_AUTO(ek_test_plans) p;
+        char want[EK_TIME_SIZE] = "";
+        ek_test_plans_init(&p);
+        ek_test_plans_step(&p, rows[i].facts, NULL);
+        yyjson_val *peers = ek_json_get(ek_test_plans_status(&p), "peers", NULL);
+        const char *got = ek_json_str(yyjson_arr_get(peers, 1), "discovery", "readTime", NULL);
+        if (rows[i].ago_s)
+            ek_time_format(p.now_ms - rows[i].ago_s * 1000, want);
+        ck_assert_msg(!strcmp(got ? got : "", want), "%s: %s", rows[i].facts, got ? got : "none");
+        p.now_ms += rows[i].ago_s ? 5000 : 0;
+        ek_test_plans_step(&p, rows[i].ago_s ? FINE "forget cp-b discovery 61\n" : rows[i].facts,
+                           NULL);
+        ck_assert_msg(!p.plan.status_changed, "%s", rows[i].facts);
+    }
+}
+END_TEST
+
 START_TEST(violations_keep_their_date)
 {
     EK_AUTO(ek_test_plans) p;
@@ -538,6 +565,7 @@ int main(void)
     tcase_add_loop_test(tc, text_row, 0, (int)EK_ARRAY_SIZE(strings));
     tcase_add_test(tc, invalid_spec_is_told_once);
     tcase_add_test(tc, time_alone_changes_nothing);
+    tcase_add_test(tc, old_documents_have_a_time);
     tcase_add_test(tc, violations_keep_their_date);
     tcase_add_test(tc, grace_ends);
     tcase_add_test(tc, custom_resources_spread);
