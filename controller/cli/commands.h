@@ -19,6 +19,7 @@ enum ek_exit {
 extern const struct ek_command ek_cel_command;
 extern const struct ek_command ek_check_command;
 extern const struct ek_command ek_debug_command;
+extern const struct ek_command ek_discovery_command;
 extern const struct ek_command ek_failforward_command;
 extern const struct ek_command ek_gates_command;
 extern const struct ek_command ek_lint_command;

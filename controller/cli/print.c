@@ -63,6 +63,17 @@ void ek_print_stderr(const char *head, const char *fmt, ...)
     fprintf(stderr, "%s\n", ek_buf_str(&out));
 }
 
+int ek_print_bytes(const char *data, size_t len)
+{
+    bool written = fwrite(data, 1, len, stdout) == len;
+
+    if (fflush(stdout) || !written) {
+        perror("evenkeel: the answer could not be written");
+        return EK_EXIT_FAILED;
+    }
+    return EK_EXIT_OK;
+}
+
 int ek_print(const struct ek_print_options *options, yyjson_val *root, ek_print_table_fn table,
              void *ctx)
 {
@@ -75,10 +86,5 @@ int ek_print(const struct ek_print_options *options, yyjson_val *root, ek_print_
         fprintf(stderr, "evenkeel: the answer cannot be written: %s\n", ek_strerror(rc));
         return EK_EXIT_FAILED;
     }
-    bool written = fwrite(ek_buf_str(&out), 1, out.len, stdout) == out.len;
-    if (fflush(stdout) || !written) {
-        perror("evenkeel: the answer could not be written");
-        return EK_EXIT_FAILED;
-    }
-    return EK_EXIT_OK;
+    return ek_print_bytes(ek_buf_str(&out), out.len);
 }

@@ -58,4 +58,7 @@ void ek_print_stderr(const char *head, const char *fmt, ...) __attribute__((form
 int ek_print(const struct ek_print_options *options, yyjson_val *root, ek_print_table_fn table,
              void *ctx);
 
+/* Prints len octets of data on stdout as they are; returns as ek_print. */
+int ek_print_bytes(const char *data, size_t len);
+
 #endif

@@ -15,10 +15,10 @@ static const struct ek_program program = {
 
 static const struct ek_command completion_command, version_command;
 static const struct ek_command *const commands[] = {
-    &ek_cel_command,         &ek_check_command, &completion_command,  &ek_debug_command,
-    &ek_failforward_command, &ek_gates_command, &ek_lint_command,     &ek_mutate_command,
-    &ek_plan_command,        &ek_proxy_command, &ek_rehearse_command, &ek_run_command,
-    &version_command};
+    &ek_cel_command,       &ek_check_command,       &completion_command, &ek_debug_command,
+    &ek_discovery_command, &ek_failforward_command, &ek_gates_command,   &ek_lint_command,
+    &ek_mutate_command,    &ek_plan_command,        &ek_proxy_command,   &ek_rehearse_command,
+    &ek_run_command,       &version_command};
 
 /* The table of commands, made once: commands live beside their code. */
 static const struct ek_program *whole_program(void)

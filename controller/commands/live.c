@@ -171,6 +171,7 @@ static int start(struct live *live)
 {
     struct ek_probe_account account;
     uv_loop_t *loop = &live->many->loop;
+    int64_t documents_ms = live->job->options->documents_only ? 1 : 0;
     int rc = make_client(live, &account);
 
     if (rc) {
@@ -182,6 +183,7 @@ static int start(struct live *live)
                                                                    .client = live->client,
                                                                    .account = &account,
                                                                    .now = ek_wall_ms,
+                                                                   .documents_ms = documents_ms,
                                                                    .changed = on_change,
                                                                    .ctx = live});
     if (live->record)

@@ -15,6 +15,7 @@ struct ek_live_options {
     const char *record;    /* a folder that gets a recording of what was read; "" or NULL: none */
     const char *probe_account;
     int64_t timeout_ms;
+    bool documents_only; /* API servers alone are probed, for /version, /readyz and discovery */
 };
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member take none. */
@@ -26,6 +27,10 @@ struct ek_live_options {
          .initial = EK_PROBE_ACCOUNT_DEFAULT,                                                      \
          .help = EK_PROBE_ACCOUNT_HELP,                                                            \
          .check = ek_probe_account_check},                                                         \
+        EK_LIVE_TIMEOUT_FLAG(holder, member)
+
+/* For a command that probes API servers alone. */
+#define EK_LIVE_TIMEOUT_FLAG(holder, member)                                                       \
     {                                                                                              \
         .name = "timeout", .type = EK_FLAG_DURATION,                                               \
         .offset = offsetof(holder, member.timeout_ms), .initial = "30s",                           \
