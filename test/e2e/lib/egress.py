@@ -2,6 +2,7 @@
 
 usage: egress.py IP:PORT
 """
+import os
 import socket
 import sys
 import threading
@@ -26,7 +27,8 @@ def serve(client):
             return
         head += byte
     method, address = head.split(b" ")[:2]
-    print(method.decode(), address.decode(), flush=True)
+    # One write: print() makes several, and those of threads mix.
+    os.write(sys.stdout.fileno(), method + b" " + address + b"\n")
     host, port = address.decode().rsplit(":", 1)
     try:
         target = socket.create_connection((host, int(port)))
