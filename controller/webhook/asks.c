@@ -9,7 +9,9 @@
 struct flight {
     struct ek_webhook_asker *asker;
     struct ek_call *call;
-    struct ek_webhook_ask *asks; /* the first one's key is the flight's */
+    char *key; /* in flights */
+    bool unproven;
+    struct ek_webhook_ask *asks;
 };
 
 struct ek_webhook_asker {
@@ -17,7 +19,8 @@ struct ek_webhook_asker {
     uv_async_t async;
     pthread_mutex_t lock;
     struct ek_webhook_ask *posted; /* guarded; newest first */
-    struct ek_map flights;         /* by key */
+    struct ek_map flights;         /* by key and sort of sender */
+    size_t n_unproven;             /* of them */
     bool canceled;
     void (*on_closed)(void *ctx);
     void *on_closed_ctx;
@@ -92,7 +95,9 @@ static struct ek_webhook_ask *land(struct flight *flight)
 {
     struct ek_webhook_ask *asks = flight->asks;
 
-    ek_map_take(&flight->asker->flights, asks->key);
+    ek_map_take(&flight->asker->flights, flight->key);
+    flight->asker->n_unproven -= flight->unproven;
+    ek_free(flight->key);
     ek_free(flight);
     return asks;
 }
@@ -113,13 +118,21 @@ static void on_answer(void *ctx, const struct ek_response *resp, const struct ek
     }
 }
 
+/* Who forges reviews decides on the time of such a flight: nobody else goes with it. */
+static char *flight_key(const struct ek_webhook_ask *ask)
+{
+    return ek_xasprintf("%s %s", ask->unproven ? "unproven" : "proven", ask->key);
+}
+
 static void take_off(struct ek_webhook_asker *asker, struct ek_webhook_ask *ask)
 {
     struct flight *flight = ek_xalloc(sizeof *flight);
 
     ask->next = NULL;
-    *flight = (struct flight){.asker = asker, .asks = ask};
-    ek_map_put(&asker->flights, ask->key, flight);
+    *flight = (struct flight){
+        .asker = asker, .key = flight_key(ask), .unproven = ask->unproven, .asks = ask};
+    ek_map_put(&asker->flights, flight->key, flight);
+    asker->n_unproven += ask->unproven;
     flight->call = asker->reviewer.send(
         asker->reviewer.ctx,
         &(struct ek_request){.method = ask->body ? "POST" : "GET",
@@ -134,7 +147,8 @@ static void take_off(struct ek_webhook_asker *asker, struct ek_webhook_ask *ask)
 
 static void ask_server(struct ek_webhook_asker *asker, struct ek_webhook_ask *ask)
 {
-    struct flight *flight = ek_map_get(&asker->flights, ask->key);
+    EK_AUTOFREE char *key = flight_key(ask);
+    struct flight *flight = ek_map_get(&asker->flights, key);
 
     if (asker->canceled) {
         fail(ask, EK_E_CANCELED, "shutting down");
@@ -143,7 +157,8 @@ static void ask_server(struct ek_webhook_asker *asker, struct ek_webhook_ask *as
         flight->asks->next = ask;
     } else if (!asker->reviewer.send) {
         fail(ask, EK_E_UNSUPPORTED, "no API server is configured for this request");
-    } else if (asker->flights.n >= EK_WEBHOOK_ASKS_MAX) {
+    } else if (asker->flights.n >= EK_WEBHOOK_ASKS_MAX ||
+               (ask->unproven && asker->n_unproven >= EK_WEBHOOK_ASKS_UNPROVEN_MAX)) {
         fail(ask, EK_E_LIMIT, "too many concurrent requests to the API server");
     } else {
         take_off(asker, ask);

@@ -4,9 +4,9 @@
  * lives.
  *
  * An ask travels: a thread fills it and posts it; the control loop sends it (one request for all
- * asks of the same key that are under way) and puts the outcome in; it comes back to the inbox of
- * the thread, whose async is sent. Each ask that was posted comes back, exactly once, also when
- * everything stops. Who holds it owns it.
+ * asks of the same key and sort of sender that are under way) and puts the outcome in; it comes
+ * back to the inbox of the thread, whose async is sent. Each ask that was posted comes back,
+ * exactly once, also when everything stops. Who holds it owns it.
  *
  * Threading: ek_webhook_asker_post from any thread, inboxes from their own thread, the rest on the
  * control loop.
@@ -19,8 +19,10 @@
 
 #include "controller/http/metrics_auth.h"
 
-/* Requests under way at once, for all threads; further requests fail. */
-#define EK_WEBHOOK_ASKS_MAX 512
+/* Requests under way at once, for all threads; further requests fail. The share of reviews that may
+ * be forged leaves room for those of API servers. */
+#define EK_WEBHOOK_ASKS_MAX          512
+#define EK_WEBHOOK_ASKS_UNPROVEN_MAX 128
 
 struct ek_webhook_ask;
 
@@ -36,6 +38,7 @@ struct ek_webhook_ask {
     char *body;
     size_t body_size;
     int64_t timeout_ms;
+    bool unproven;                  /* for a review that may be forged */
     struct ek_webhook_inbox *inbox; /* where it comes back to */
     void *owner;                    /* the requester */
     struct ek_err err;              /* code 0: it was answered with 2xx */

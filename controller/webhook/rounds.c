@@ -172,6 +172,7 @@ static bool ask(struct job *job)
     while ((wanted = ek_webhook_world_want(&job->world)) != NULL) {
         wanted->owner = job;
         wanted->inbox = &thread->inbox;
+        wanted->unproven = job->exchange.review.request.unproven;
         wanted->timeout_ms = job->exchange.deadline_ms - ek_webhook_now_ms__();
         if (wanted->timeout_ms < 1)
             wanted->timeout_ms = 1;

@@ -226,8 +226,14 @@ static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attri
                                       struct ek_cel_authz_decision *ret)
 {
     struct ek_webhook_world *world = arg;
-    struct ek_webhook_ask *ask = ek_webhook_review_ask(world->request->user_info, what);
 
+    /* Whoever forges reviews would read, user by user, who may do what. */
+    if (world->request->unproven) {
+        ret->reason = EK_STR("access is reviewed for verified API servers only "
+                             "(--webhook-callers, --webhook-client-ca-file)");
+        return EK_WORLD_FOUND;
+    }
+    struct ek_webhook_ask *ask = ek_webhook_review_ask(world->request->user_info, what);
     if (!ask) {
         ret->error = EK_STR("out of memory");
         return EK_WORLD_FAILED;

@@ -452,6 +452,27 @@ START_TEST(forged_reviews_count_nothing)
 }
 END_TEST
 
+/* Nor does it ask the API server what a user may do. */
+START_TEST(forged_reviews_ask_nothing)
+{
+    fixture.answer = know_gadgets;
+    webhook_fixture_start(&fixture, 1, true, 0);
+    webhook_fixture_publish(&fixture, webhook_snapshot(1, WEBHOOK_MAY_GET));
+    set_callers("192.0.2.0/24");
+    EK_AUTOFREE char *definition = define("Gadget");
+    ck_assert_int_eq(webhook_status(definition), 403);
+    ck_assert_ptr_nonnull(strstr(definition, "only API servers may send reviews of policies"));
+    EK_AUTOFREE char *condition = review_in("/mutate", "ns");
+    webhook_expect_review(condition, true, "");
+    ck_assert_uint_eq(atomic_load(&fixture.asked), 0);
+    set_callers("127.0.0.0/8");
+    EK_AUTOFREE char *real = define("Gadget");
+    webhook_expect_review(real, true, "");
+    ck_assert_uint_ge(atomic_load(&fixture.asked), 2);
+    webhook_fixture_stop(&fixture);
+}
+END_TEST
+
 START_TEST(unproven_callers_are_refused)
 {
     fixture.refuse_unproven = true;
@@ -484,6 +505,7 @@ int main(void)
     tcase_add_test(tcase, authors_are_asked_for);
     tcase_add_test(tcase, authors_without_an_answer);
     tcase_add_test(tcase, forged_reviews_count_nothing);
+    tcase_add_test(tcase, forged_reviews_ask_nothing);
     tcase_add_test(tcase, unproven_callers_are_refused);
     return ek_test_run("webhook_rounds", tcase);
 }

@@ -53,10 +53,40 @@ START_TEST(secrets)
 }
 END_TEST
 
+/* Nor is what users may do. */
+START_TEST(permissions)
+{
+    const char *user = "{\"username\":\"alice\"}";
+    yyjson_doc *doc = ek_json_parse(user, strlen(user), NULL);
+    const struct ek_admission_request request = {.unproven = _i == 1,
+                                                 .user_info = yyjson_doc_get_root(doc)};
+    const struct ek_cel_authz_attributes what = {.path = EK_STR("/x"), .verb = EK_STR("get")};
+    struct ek_cel_authz_decision decision = {0};
+    struct ek_webhook_world world;
+    struct ek_lru reviews;
+
+    ek_webhook_reviews_init(&reviews);
+    ek_webhook_world_init(&world, &request, &reviews);
+    ek_webhook_world_begin(&world, NULL, 0);
+    ck_assert_int_eq(world.callbacks.authorize(&world, &what, &decision),
+                     request.unproven ? EK_WORLD_FOUND : EK_WORLD_PENDING);
+    struct ek_webhook_ask *ask = ek_webhook_world_want(&world);
+    ck_assert((ask != NULL) == !request.unproven);
+    ck_assert(!decision.allowed && !decision.error.p);
+    if (request.unproven)
+        ck_assert_ptr_nonnull(strstr(decision.reason.p, "verified API servers only"));
+    ek_webhook_ask_free(ask);
+    ek_webhook_world_done(&world);
+    ek_lru_done(&reviews);
+    yyjson_doc_free(doc);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("webhook_world");
 
     tcase_add_loop_test(tcase, secrets, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tcase, permissions, 0, 2);
     return ek_test_run("webhook_world", tcase);
 }
