@@ -89,6 +89,23 @@ static bool is_about(const struct ek_admission_request *request, const char *crd
            !strcmp(crd + plural + 1, request->resource.group);
 }
 
+/* Whether the gates are for the version of the request: the stored one; and one whose subresources
+ * the stored one lacks, through which they deny every update. */
+static bool is_for_version(const struct ek_gates_review_kind *kind,
+                           const struct ek_admission_request *request)
+{
+    if (!*kind->version || !strcmp(kind->version, request->resource.version))
+        return true;
+    for (size_t i = 0; i < kind->shape.n_lacks; i++) {
+        const struct ek_gates_lack *lack = &kind->shape.lacks[i];
+        if (((lack->status && !strcmp(request->subresource, "status")) ||
+             (lack->scale && !strcmp(request->subresource, "scale"))) &&
+            !strcmp(lack->version, request->resource.version))
+            return true;
+    }
+    return false;
+}
+
 /* 0 with *ret_kind (NULL: gated no more), or what to refuse with. */
 static int find_kind(const struct ek_gates_review *review, struct ek_gates_review_set *set,
                      const char *crd, const struct ek_admission_request *request,
@@ -102,7 +119,7 @@ static int find_kind(const struct ek_gates_review *review, struct ek_gates_revie
     if (!kind)
         return REFUSE(err, 503, EK_E_SERVER, "the field gates of %.253s are not known here yet",
                       crd);
-    if (kind->gates && *kind->version && strcmp(kind->version, request->resource.version) != 0)
+    if (kind->gates && !is_for_version(kind, request))
         return REFUSE(err, 503, EK_E_SERVER,
                       "the field gates of %.253s are for version %s, not %.63s", crd, kind->version,
                       request->resource.version);

@@ -45,9 +45,11 @@ static void dup_lacks(struct ek_arena *arena, const struct ek_gates_shape *from,
     struct ek_gates_lack *lacks = ek_arena_alloc(arena, (from->n_lacks + 1) * sizeof *lacks);
 
     for (size_t i = 0; i < from->n_lacks; i++)
-        lacks[i] = (struct ek_gates_lack){ek_arena_strdup(arena, from->lacks[i].version),
-                                          ek_arena_strdup(arena, from->lacks[i].gate),
-                                          ek_arena_strdup(arena, from->lacks[i].path)};
+        lacks[i] = (struct ek_gates_lack){.version = ek_arena_strdup(arena, from->lacks[i].version),
+                                          .gate = ek_arena_strdup(arena, from->lacks[i].gate),
+                                          .path = ek_arena_strdup(arena, from->lacks[i].path),
+                                          .status = from->lacks[i].status,
+                                          .scale = from->lacks[i].scale};
     to->lacks = lacks;
     to->n_lacks = from->n_lacks;
 }

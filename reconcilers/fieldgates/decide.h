@@ -61,6 +61,7 @@
  * stored value before any webhook is called (conversion strategy None). */
 struct ek_gates_lack {
     const char *version, *gate, *path;
+    bool status, scale; /* subresources that it has and the stored version lacks */
 };
 
 /* A list of type map in the storage version: keys tell its items apart. */

@@ -25,6 +25,9 @@ struct ek_gates_parts {
  * the share (ek_gates_lack), of each subresource, since all of them erase the field. */
 struct ek_gates_parts ek_gates_share_parts(const struct ek_gates_share *share);
 
+/* Whether the share is the backstop that denies updates for lack, one of its kind's. */
+bool ek_gates_share_guards(const struct ek_gates_share *share, const struct ek_gates_lack *lack);
+
 /*
  * Appends a CEL expression that is true when the webhook is needed: a path of the share differs
  * between object and oldObject, or the backstop has to deny the update for its version. It never

@@ -16,6 +16,7 @@
 /* What one configuration may come to; etcd takes 1.5 MiB for one object. */
 #define CONTENT_MAX ((size_t)1 << 20)
 #define ENTRY_SIZE  ((size_t)1500) /* of an entry besides what is counted */
+#define RULE_SIZE   ((size_t)700)  /* of a further rule */
 
 struct writer {
     struct ek_webhooks webhooks[2]; /* mutating, validating */
@@ -60,6 +61,39 @@ static char *entry_name(const char *crd, bool ignore_failures)
                         (unsigned long long)digest_text(DIGEST_INIT, crd, strlen(crd)));
 }
 
+static bool is_first(const struct ek_gates_share *share, size_t i)
+{
+    const struct ek_gates_lack *lacks = share->of->crd->shape.lacks;
+
+    for (size_t k = 0; k < i; k++)
+        if (ek_gates_share_guards(share, &lacks[k]) && !strcmp(lacks[k].version, lacks[i].version))
+            return false;
+    return true;
+}
+
+/* API servers take no subresource for equivalent to one that the stored version lacks: a version
+ * that must not be written through has rules of its own for these. */
+static void add_subresources(yyjson_mut_doc *doc, const struct ek_gates_share *share,
+                             const struct ek_webhooks_rule *base, yyjson_mut_val *rules)
+{
+    const struct ek_gates_shape *shape = &share->of->crd->shape;
+
+    for (size_t i = 0; i < shape->n_lacks; i++) {
+        const struct ek_gates_lack *lack = &shape->lacks[i];
+        struct ek_webhooks_rule rule = *base;
+        if ((!lack->status && !lack->scale) || !ek_gates_share_guards(share, lack) ||
+            !is_first(share, i))
+            continue;
+        EK_AUTOFREE char *status = ek_xasprintf("%s/status", share->of->crd->plural);
+        EK_AUTOFREE char *scale = ek_xasprintf("%s/scale", share->of->crd->plural);
+        rule.version = lack->version;
+        rule.resources[0] = NULL;
+        rule.resources[1] = lack->status ? status : NULL;
+        rule.resources[2] = lack->scale ? scale : NULL;
+        yyjson_mut_arr_append(rules, yyjson_mut_arr_remove_first(ek_webhooks_rules(doc, &rule)));
+    }
+}
+
 static yyjson_mut_val *share_rules(yyjson_mut_doc *doc, const struct ek_gates_share *share)
 {
     const struct ek_gates_crd *crd = share->of->crd;
@@ -67,14 +101,17 @@ static yyjson_mut_val *share_rules(yyjson_mut_doc *doc, const struct ek_gates_sh
     EK_AUTOFREE char *status = ek_xasprintf("%s/status", crd->plural);
     EK_AUTOFREE char *scale = ek_xasprintf("%s/scale", crd->plural);
 
-    return ek_webhooks_rules(
-        doc, &(struct ek_webhooks_rule){.group = crd->group,
-                                        .version = crd->storage,
-                                        .scope = crd->namespaced ? "Namespaced" : "Cluster",
-                                        .update = true,
-                                        .resources = {parts.main ? crd->plural : NULL,
-                                                      parts.status ? status : NULL,
-                                                      parts.scale ? scale : NULL}});
+    const struct ek_webhooks_rule rule = {.group = crd->group,
+                                          .version = crd->storage,
+                                          .scope = crd->namespaced ? "Namespaced" : "Cluster",
+                                          .update = true,
+                                          .resources = {parts.main ? crd->plural : NULL,
+                                                        parts.status ? status : NULL,
+                                                        parts.scale ? scale : NULL}};
+    yyjson_mut_val *rules = ek_webhooks_rules(doc, &rule);
+
+    add_subresources(doc, share, &rule, rules);
+    return rules;
 }
 
 static bool has_parts(const struct ek_gates_share *share)
@@ -98,7 +135,9 @@ static bool write_share(struct writer *w, const struct ek_gates_share *share)
     if (!has_parts(share))
         return true;
     ek_gates_share_condition(share, &condition);
-    size_t added = ENTRY_SIZE + condition.len + (to->bundle ? strlen(to->bundle) : 0);
+    yyjson_mut_val *rules = share_rules(to->doc, share);
+    size_t added = ENTRY_SIZE + RULE_SIZE * (yyjson_mut_arr_size(rules) - 1) + condition.len +
+                   (to->bundle ? strlen(to->bundle) : 0);
     if (*size + added > CONTENT_MAX)
         return false;
     *size += added;
@@ -111,7 +150,7 @@ static bool write_share(struct writer *w, const struct ek_gates_share *share)
                                                 .ignore_failures = share->ignore_failures,
                                                 .everywhere = !share->of->crd->namespaced,
                                                 .timeout_s = TIMEOUT_S,
-                                                .rules = share_rules(to->doc, share),
+                                                .rules = rules,
                                                 .conditions = conditions});
     return true;
 }

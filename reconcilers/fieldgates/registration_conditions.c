@@ -173,7 +173,7 @@ static size_t count(const struct ek_gates_share *share, enum part part)
     return w.n;
 }
 
-static bool guards(const struct ek_gates_share *share, const struct ek_gates_lack *lack)
+bool ek_gates_share_guards(const struct ek_gates_share *share, const struct ek_gates_lack *lack)
 {
     const struct ek_gate *gate = ek_gates_find(share->of->gates, lack->gate);
     return share->backstop && gate && takes(share, gate);
@@ -184,7 +184,7 @@ static bool guards_any(const struct ek_gates_share *share)
     const struct ek_gates_shape *shape = &share->of->crd->shape;
 
     for (size_t i = 0; i < shape->n_lacks; i++)
-        if (guards(share, &shape->lacks[i]))
+        if (ek_gates_share_guards(share, &shape->lacks[i]))
             return true;
     return false;
 }
@@ -306,7 +306,7 @@ static void put_guard(const struct ek_gates_share *share, struct ek_buf *out)
                      "!object.?metadata.?deletionTimestamp.hasValue() && "
                      "request.requestResource.version in [");
     for (size_t i = 0; i < shape->n_lacks; i++) {
-        if (!guards(share, &shape->lacks[i]))
+        if (!ek_gates_share_guards(share, &shape->lacks[i]))
             continue;
         ek_buf_printf(out, "%s'%s'", comma, shape->lacks[i].version);
         comma = ", ";

@@ -341,30 +341,23 @@ static void guard(struct lint *l, const struct version *v)
     for (size_t i = 0; i < l->n_lacks; i++)
         if (!strcmp(l->lacks[i].gate, l->gate->name) && !strcmp(l->lacks[i].version, v->name))
             return;
-    l->lacks[l->n_lacks++] = (struct ek_gates_lack){v->name, l->gate->name, l->path->text};
+    l->lacks[l->n_lacks++] =
+        (struct ek_gates_lack){.version = v->name,
+                               .gate = l->gate->name,
+                               .path = l->path->text,
+                               .status = v->has_status && !l->versions[0].has_status,
+                               .scale = v->replicas && !l->versions[0].replicas};
 }
 
-/* No webhook is called for a subresource that only another version than the stored one has. */
-static bool has_unseen_subresource(const struct lint *l, const struct version *v)
-{
-    const struct version *storage = &l->versions[0];
-    return (v->has_status && !storage->has_status) || (v->replicas && !storage->replicas);
-}
-
-/* A version through which writes come that says less than what is stored. */
-static void tell_lacking(struct lint *l, const struct version *v)
+/* A version through which writes come that says less than what is stored. True when no write
+ * through it can set the field. */
+static bool tell_lacking(struct lint *l, const struct version *v)
 {
     if (l->out->crd.converts)
         SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, false,
             "version %s has no %s: that writes through it keep the field is up to the conversion "
             "webhook",
             v->name, l->path->text);
-    else if (has_unseen_subresource(l, v))
-        SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, true,
-            "version %s is served without %s: a write through it erases what is stored there, "
-            "which no gate can prevent, for it has a subresource that the stored version lacks; "
-            "add the field to %s, or do not serve it",
-            v->name, l->path->text, v->name);
     else if (l->gate->on)
         SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, false,
             "version %s is served without %s: a write through it erases what is stored there; add "
@@ -377,7 +370,9 @@ static void tell_lacking(struct lint *l, const struct version *v)
             "not serve it",
             v->name, l->path->text, v->name);
         guard(l, v);
+        return true;
     }
+    return false;
 }
 
 static void check_status(struct lint *l, const struct version *v)
@@ -422,8 +417,9 @@ static void check_version(struct lint *l, const struct version *v)
     struct ek_place place;
 
     ek_place_find(v->schema, l->keeps_unknown, l->path, &place);
-    if (place.kind != EK_PLACE_DECLARED && place.kind != EK_PLACE_UNKNOWN)
-        tell_lacking(l, v);
+    bool lacks = place.kind != EK_PLACE_DECLARED && place.kind != EK_PLACE_UNKNOWN;
+    if (lacks && tell_lacking(l, v))
+        return;
     check_required(l, v, &place);
     check_default(l, v, &place);
     check_status(l, v);

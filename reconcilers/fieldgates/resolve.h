@@ -3,11 +3,12 @@
  * Gates against the CRD that they are for: do their paths exist, and can they be enforced at all?
  *
  * Some gates would do harm: a required field that is dropped fails every create, a default undoes
- * the drop, a key of a list cannot be taken from its items, and a version that lacks the field
- * may have another /scale or /status. Such gates are refused: named, with why and what to
- * change, and left open. A served version that lacks the field does not open a gate that is off: a
- * change of the CRD must not undo what the gate protects. Updates through that version are denied
- * (ek_gates_lack), for they would erase the field. Pure. Source: README.md beside this file.
+ * the drop, a key of a list cannot be taken from its items, and versions may disagree on /scale or
+ * /status of the field. Such gates are refused: named, with why and what to
+ * change, and left open. A served version that lacks the field does not open a gate that is off,
+ * whatever else is in that version: a change of the CRD must not undo what the gate protects.
+ * Updates through that version are denied (ek_gates_lack), for they would erase the field, also
+ * those of subresources that it alone has. Pure. Source: README.md beside this file.
  */
 #ifndef RECONCILERS_FIELDGATES_RESOLVE_H
 #define RECONCILERS_FIELDGATES_RESOLVE_H

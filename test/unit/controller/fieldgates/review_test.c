@@ -185,7 +185,8 @@ END_TEST
 START_TEST(test_versions)
 {
     char version[] = "v2", gate[] = "R", path[] = ".spec.replicas";
-    struct ek_gates_lack lacks[] = {{version, gate, path}};
+    struct ek_gates_lack lacks[] = {
+        {.version = version, .gate = gate, .path = path, .status = true}};
     const struct ek_gates_shape shape = {.has_status = true, .lacks = lacks, .n_lacks = 1};
     const struct ek_gates *gates = test_gates_new(R_OFF);
     yyjson_doc *old = test_gates_yaml(SPEC()), *new = test_gates_yaml(SPEC(", bar: 1"));
@@ -205,6 +206,17 @@ START_TEST(test_versions)
     answer_done(&a);
     ask(WRITE, CRD, &request, &a);
     ck_assert(a.response.allowed);
+    answer_done(&a);
+    /* A subresource that only this version has comes as it is. */
+    request.resource.version = "v2";
+    request.subresource = "status";
+    ask(FINAL, CRD, &request, &a);
+    ck_assert_int_eq(a.status, 0);
+    ck_assert(!a.response.allowed && a.response.code == 403);
+    answer_done(&a);
+    request.subresource = "scale";
+    ask(FINAL, CRD, &request, &a);
+    ck_assert_int_eq(a.status, 503);
     answer_done(&a);
     ek_gates_unref(gates);
     yyjson_doc_free(old);

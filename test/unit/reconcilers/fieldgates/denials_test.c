@@ -147,8 +147,9 @@ static const struct {
 
 START_TEST(test_versions)
 {
-    static const struct ek_gates_lack lacks[] = {{"v0", "R", ".spec.replicas"},
-                                                 {"v2", "R", ".spec.replicas"}};
+    static const struct ek_gates_lack lacks[] = {
+        {.version = "v0", .gate = "R", .path = ".spec.replicas"},
+        {.version = "v2", .gate = "R", .path = ".spec.replicas"}};
     struct test_gates_case c = {.spec = R_OFF,
                                 .old = versions[_i].old,
                                 .new = versions[_i].final,
