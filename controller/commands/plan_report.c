@@ -242,12 +242,19 @@ void ek_plan_put_way_back(struct ek_buf *out, yyjson_val *root)
 {
     struct ek_minor from = ek_minor_parse(ek_json_text(root, "from"));
     yyjson_val *steps = yyjson_obj_get(root, "steps"), *step;
-    char at[EK_MINOR_SIZE];
+    char at[EK_MINOR_SIZE], oldest[EK_MINOR_SIZE];
     size_t i, n;
 
     if (!from.known || !yyjson_arr_size(steps))
         return;
     ek_minor_format(from, at);
+    if (ek_minor_cmp(from, EK_STEPS_OLDEST_WAY_BACK) < 0) {
+        ek_buf_printf(out,
+                      "API servers have no way back to %s by their emulation version: no binary "
+                      "emulates a version below %s.\n",
+                      at, ek_minor_format(EK_STEPS_OLDEST_WAY_BACK, oldest));
+        return;
+    }
     yyjson_arr_foreach(steps, i, n, step)
     {
         struct ek_minor lost = ek_minor_parse(ek_json_text(step, "endsWayBackTo"));

@@ -425,10 +425,6 @@ static struct ek_minor highest_compat(const struct ek_part *parts, size_t n)
     return ret;
 }
 
-/* The first version to which an API server can go back by its emulation version
- * (apiserver/pkg/util/compatibility/version.go:kubeEffectiveVersionFloors). */
-#define OLDEST_WAY_BACK EK_MINOR(1, 31)
-
 /* The step that raises the highest minimum compatibility version above a version is the last from
  * which the API servers can go back to that version. A binary that does not emulate has no way
  * back. */
@@ -439,7 +435,7 @@ static void mark_lost(struct ek_part *parts, size_t n, const struct record *reco
         parts[record->list[i].part].at = record->list[i].after;
         struct ek_minor after = highest_compat(parts, n);
         struct ek_minor lost = ek_minor_offset(after, -1);
-        if (ek_minor_cmp(after, before) > 0 && at_least(lost, OLDEST_WAY_BACK))
+        if (ek_minor_cmp(after, before) > 0 && at_least(lost, EK_STEPS_OLDEST_WAY_BACK))
             record->list[i].lost = lost;
     }
 }

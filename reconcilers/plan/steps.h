@@ -14,6 +14,10 @@
 #include "api/base/arena.h"
 #include "reconcilers/skew/policy.h"
 
+/* The first version to which an API server can go back by its emulation version
+ * (apiserver/pkg/util/compatibility/version.go:kubeEffectiveVersionFloors at 1.36). */
+#define EK_STEPS_OLDEST_WAY_BACK EK_MINOR(1, 31)
+
 /* The versions of a component. Those of a component that does not emulate are all the binary's. */
 struct ek_part_versions {
     struct ek_minor binary, emulation, min_compat;
