@@ -117,7 +117,9 @@ static bool may_change(struct search *s, struct ek_part *parts, size_t i,
 
 /* ---- Moves ---- */
 
-#define MOVES_MAX 16
+/* New binaries that a part may take in one step; a node that is further behind takes several. */
+#define BINARIES_MAX 14
+#define MOVES_MAX    (BINARIES_MAX + 2)
 struct moves {
     struct ek_upgrade_step list[MOVES_MAX];
     size_t n;
@@ -162,10 +164,11 @@ static void list_moves(const struct search *s, const struct ek_part *parts, size
 {
     const struct ek_part *part = &parts[i];
     struct ek_minor target = s->goal->version;
+    struct ek_minor highest = ek_minor_offset(part->at.binary, BINARIES_MAX);
     struct ek_part_versions to;
 
-    for (struct ek_minor v = target; ek_minor_cmp(v, part->at.binary) > 0;
-         v = ek_minor_offset(v, -1))
+    for (struct ek_minor v = at_least(highest, target) ? target : highest;
+         ek_minor_cmp(v, part->at.binary) > 0; v = ek_minor_offset(v, -1))
         if (with_binary(part, v, &to))
             add_move(moves, EK_UPGRADE_BINARY, i, part, to);
     if (!emulates(part))

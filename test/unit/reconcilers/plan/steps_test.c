@@ -157,6 +157,19 @@ static const struct {
      EK_STEPS_FOUND,
      EK_RULE_NONE,
      "cp-0 b35!31, cp-0 e33, cp-0 b36!32, cp-0 e34, cp-0 e35, cp-0 e36, cp-0 m34!33, cp-0 m35!34"},
+    {"twenty minors",
+     "cp 16/16/15; kubelet 16",
+     36,
+     0,
+     true,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 b17, cp-0 b18, kubelet-1 b18, cp-0 b19, cp-0 b20, kubelet-1 b20, cp-0 b21, cp-0 b22, "
+     "kubelet-1 b22, cp-0 b23, cp-0 b24, kubelet-1 b24, cp-0 b25, cp-0 b26, kubelet-1 b26, cp-0 "
+     "b27, cp-0 b28, cp-0 b29, kubelet-1 b29, cp-0 b30, cp-0 b31, cp-0 b34, cp-0 e32, kubelet-1 "
+     "b32, cp-0 b35!31, cp-0 e33, cp-0 b36!32, cp-0 e34, cp-0 e35, cp-0 e36, cp-0 m34!33, "
+     "kubelet-1 b36, cp-0 m35!34"},
     {"nothing to do",
      "cp 36/36/35; kcm 36; kubelet 36",
      36,
@@ -359,6 +372,7 @@ static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *s
     for (size_t i = 0; i < steps->n; i++) {
         const struct ek_upgrade_step *step = &steps->list[i];
         struct ek_part old = now[step->part];
+        bool is_node = old.component == EK_KUBELET || old.component == EK_KUBE_PROXY;
         now[step->part].at = step->after;
         now[n] = old;
         ck_assert_msg(ek_steps_within(now, n + (old.count > 1), goal->policy, &rule, &part) &&
@@ -366,13 +380,12 @@ static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *s
                       "step %zu breaks %s", i, ek_rule_name(rule));
         ck_assert_int_ge(ek_minor_cmp(step->after.binary, old.at.binary), 0);
         ck_assert_int_ge(ek_minor_cmp(step->after.emulation, old.at.emulation), 0);
-        ck_assert(old.component == EK_KUBELET ||
-                  step->after.emulation.minor <= old.at.emulation.minor + 1);
+        ck_assert(is_node || step->after.emulation.minor <= old.at.emulation.minor + 1);
         ck_assert(step->after.emulation.minor + 3 >= step->after.binary.minor);
         ck_assert_int_le(ek_minor_cmp(step->after.emulation, step->after.binary), 0);
         if (step->kind == EK_UPGRADE_BINARY)
             ck_assert_int_eq(ek_minor_cmp(step->after.emulation, old.at.emulation),
-                             now[step->part].component == EK_KUBELET
+                             is_node || step->after.binary.minor <= 31
                                  ? ek_minor_cmp(step->after.binary, old.at.emulation)
                                  : 0);
         else
@@ -385,6 +398,37 @@ static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *s
         ck_assert(!server || now[i].at.min_compat.minor + 1 >= goal->version.minor);
     }
 }
+
+/* ---- All pairs of versions ---- */
+
+#define OLDEST_FROM 16
+#define NEWEST_TO   41
+
+/* The cluster that `evenkeel plan --from -f` assumes, between any two versions. */
+START_TEST(uniform_clusters)
+{
+    const struct ek_skew_policy policy = defaults;
+
+    for (unsigned from = OLDEST_FROM; from <= NEWEST_TO; from++)
+        for (unsigned to = from; to <= NEWEST_TO; to++) {
+            struct ek_arena *arena = ek_arena_new((size_t)4 << 20);
+            struct ek_steps_goal goal = {.version = EK_MINOR(1, to), .policy = &policy};
+            struct ek_part parts[PARTS_MAX] = {0};
+            struct ek_steps steps;
+            char text[128];
+            snprintf(text, sizeof text, "cp*2 %u; kcm*2 %u; sched*2 %u; kubelet*2 %u; proxy*2 %u",
+                     from, from, from, from, from);
+            size_t n = parse(text, parts);
+            parts[0].at.min_compat =
+                ek_policy_default_min_compat(parts[0].at.binary, parts[0].at.emulation);
+            ek_steps_find(parts, n, &goal, arena, &steps);
+            ck_assert_msg(steps.outcome == EK_STEPS_FOUND, "1.%u to 1.%u: outcome %d, rule %s",
+                          from, to, steps.outcome, ek_rule_name(steps.rule));
+            walk(parts, n, &steps, &goal);
+            ek_arena_free(arena);
+        }
+}
+END_TEST
 
 /* ---- All orders ---- */
 
@@ -542,6 +586,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, orders, 0, EK_ARRAY_SIZE(rows));
     tcase_add_test(tcase, the_limit_of_states);
+    tcase_add_test(tcase, uniform_clusters);
     tcase_add_test(tcase, random_clusters);
     return ek_test_run("steps", tcase);
 }
