@@ -35,6 +35,7 @@ enum flag {
     RUNTIME_CONFIG, /* this and what follows is no version and no gate */
     FORWARD,
     RUNTIME_FORWARD,
+    FAIRNESS,
     OTHER,
 };
 static const char *const flag_names[OTHER] = {
@@ -44,6 +45,7 @@ static const char *const flag_names[OTHER] = {
     [RUNTIME_CONFIG] = "runtime-config",
     [FORWARD] = "emulation-forward-compatible",
     [RUNTIME_FORWARD] = "runtime-config-emulation-forward-compatible",
+    [FAIRNESS] = "enable-priority-and-fairness",
 };
 
 static bool is(const char *s, const char *wanted)
@@ -230,13 +232,18 @@ static void read_runtime_config(struct reader *r, const char *value)
 }
 
 /* A boolean flag has its value behind "=", or is true. */
-static void read_forward(struct reader *r, enum flag flag, const char *equal)
+static void read_switch(struct reader *r, enum flag flag, const char *equal)
 {
-    bool *into = flag == FORWARD ? &r->apis.forward : &r->apis.runtime_forward;
+    bool on = true;
 
-    *into = true;
-    if (equal && !read_bool(ek_str_from(equal + 1), into))
+    if (equal && !read_bool(ek_str_from(equal + 1), &on))
         refuse(r, flag, equal + 1, "is no boolean");
+    else if (flag == FAIRNESS)
+        r->apis.no_fairness = !on;
+    else if (flag == FORWARD)
+        r->apis.forward = on;
+    else
+        r->apis.runtime_forward = on;
 }
 
 static void read_flag(struct reader *r, enum flag flag, size_t *at)
@@ -244,8 +251,8 @@ static void read_flag(struct reader *r, enum flag flag, size_t *at)
     const char *equal = strchr(r->words[*at], '=');
     const char *value = equal ? equal + 1 : NULL;
 
-    if (flag == FORWARD || flag == RUNTIME_FORWARD) {
-        read_forward(r, flag, equal);
+    if (flag == FORWARD || flag == RUNTIME_FORWARD || flag == FAIRNESS) {
+        read_switch(r, flag, equal);
         return;
     }
     if (!value && *at + 1 < r->n_words)

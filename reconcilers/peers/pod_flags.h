@@ -33,6 +33,7 @@ struct ek_pod_api_flags {
     const char *runtime_config; /* all values, "a/v1=true,b/v1=false"; NULL without the flag */
     bool forward;               /* --emulation-forward-compatible */
     bool runtime_forward;       /* --runtime-config-emulation-forward-compatible */
+    bool no_fairness;           /* --enable-priority-and-fairness=false */
 };
 
 struct ek_pod_flags {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/base/ascii.h"
+#include "reconcilers/plan/runtime_config-internal.h"
 
 /* ---- Versions of an API ---- */
 
@@ -108,24 +109,10 @@ const struct ek_api_lifecycle *ek_api_replacement(const struct ek_plan_data *dat
 
 /* ---- --runtime-config ---- */
 
-/* The value that a key has in the flag: -1 without, 0 false, 1 true. The last one counts. */
-static int setting(const char *config, const char *key)
-{
-    size_t len = strlen(key);
-    int ret = -1;
-
-    for (const char *p = config; *p; p += *p == ',') {
-        size_t n = strcspn(p, ",");
-        if (n >= len && !strncmp(p, key, len) && (n == len || p[len] == '='))
-            ret = n == len || n == len + 1 || (n == len + 5 && !strncmp(p + len, "=true", 5));
-        p += n;
-    }
-    return ret;
-}
-
 struct serving {
     const struct ek_plan_data *data;
     const struct ek_api_config *config;
+    struct ek_runtime_config flag;
     struct ek_arena *arena;
     bool *on;       /* enabled by configuration */
     bool *explicit; /* named by a group and version, or a resource */
@@ -136,31 +123,35 @@ static const char *group_version(struct ek_arena *arena, const char *group, cons
     return *group ? ek_arena_printf(arena, "%s/%s", group, version) : version;
 }
 
+/* What the flag says of a version, and of the resource, which decides; -1 for nothing. */
+static int setting(const struct serving *s, const struct ek_api_row *row)
+{
+    const char *key = ek_arena_printf(s->arena, "%s/%s", row->group, row->version);
+    int resource =
+        ek_runtime_config_get__(&s->flag, ek_arena_printf(s->arena, "%s/%s", key, row->resource));
+
+    return resource >= 0 ? resource : ek_runtime_config_get__(&s->flag, key);
+}
+
 /* Groups, then versions, then resources: the last that says something decides. */
 static void configure(struct serving *s, size_t i)
 {
     const struct ek_api_row *row = &s->data->resources[i];
-    const char *config = s->config->runtime_config;
     static const char *const levels[] = {"", "api/alpha", "api/beta", "api/ga"};
     int level = parse_api_version(row->version).level;
-    /* The core group is "v1" in its API version, and "api/v1" in the flag. */
-    const char *gv = *row->group ? group_version(s->arena, row->group, row->version)
-                                 : ek_arena_printf(s->arena, "%s", row->version);
-    const char *key = *row->group ? gv : ek_arena_printf(s->arena, "api/%s", gv);
-    int all = setting(config, "api/all"), of_level = level ? setting(config, levels[level]) : -1;
-    int version = setting(config, key);
-    int resource = setting(config, ek_arena_printf(s->arena, "%s/%s", key, row->resource));
+    int all = ek_runtime_config_get__(&s->flag, "api/all");
+    int of_level = level ? ek_runtime_config_get__(&s->flag, levels[level]) : -1;
+    int named = setting(s, row);
+    const char *key = ek_arena_printf(s->arena, "%s/%s", row->group, row->version);
 
     s->on[i] = level == 3;
     if (all >= 0)
         s->on[i] = all;
     if (of_level >= 0)
         s->on[i] = of_level;
-    if (version >= 0)
-        s->on[i] = version;
-    if (resource >= 0)
-        s->on[i] = resource;
-    s->explicit[i] = version > 0 || resource > 0;
+    if (named >= 0)
+        s->on[i] = named;
+    s->explicit[i] = named > 0 || ek_runtime_config_get__(&s->flag, key) > 0;
 }
 
 static bool same_resource(const struct ek_api_row *a, const struct ek_api_row *b)
@@ -185,9 +176,7 @@ static void enable_above(struct serving *s)
             if (strcmp(low->group, high->group) != 0 ||
                 compare_api_versions(high->version, low->version) <= 0)
                 continue;
-            const char *key = group_version(s->arena, high->group, high->version);
-            if (setting(s->config->runtime_config, key) != 0)
-                s->on[k] = true;
+            s->on[k] |= setting(s, high) != 0;
         }
     }
 }
@@ -276,8 +265,11 @@ static void decide(const struct serving *s, bool *served)
 const char *ek_api_served(const struct ek_plan_data *data, const struct ek_api_config *config,
                           struct ek_arena *arena, bool *served)
 {
-    struct serving s = {data, config, arena, ek_arena_alloc(arena, data->n_resources + 1),
-                        ek_arena_alloc(arena, data->n_resources + 1)};
+    struct serving s = {.data = data,
+                        .config = config,
+                        .arena = arena,
+                        .on = ek_arena_alloc(arena, data->n_resources + 1),
+                        .explicit = ek_arena_alloc(arena, data->n_resources + 1)};
 
     memset(served, 0, data->n_resources);
     if (config->forward_compatible && !config->emulates)
@@ -286,12 +278,15 @@ const char *ek_api_served(const struct ek_plan_data *data, const struct ek_api_c
     if (config->runtime_forward_compatible && !config->emulates)
         return "ServerRunOptions.RuntimeConfigEmulationForwardCompatible cannot be set to true if "
                "the emulation version is the same as the binary version";
+    ek_runtime_config_read__(config->runtime_config, arena, &s.flag);
+    const char *refusal = ek_runtime_config_refusal__(&s.flag, data, config->no_fairness, arena);
     for (size_t i = 0; i < data->n_resources; i++)
         configure(&s, i);
     if (config->forward_compatible)
         enable_above(&s);
     decide(&s, served);
-    const char *refusal = find_empty_version(&s, served);
+    if (!refusal)
+        refusal = find_empty_version(&s, served);
     for (size_t i = 0; i < data->n_resources; i++)
         served[i] = served[i] && gate_on(&s, data->resources[i].gate);
     return refusal;

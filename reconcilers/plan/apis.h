@@ -20,11 +20,12 @@ struct ek_api_config {
     bool forward_compatible;    /* --emulation-forward-compatible */
     bool runtime_forward_compatible;    /* --runtime-config-emulation-forward-compatible */
     const struct ek_features *features; /* at that version */
+    bool no_fairness;                   /* --enable-priority-and-fairness=false */
 };
 
 /*
  * Sets served[i] for each resource of data that the server lists (its subresources with it).
- * Returns NULL, or the sentence with which the server refuses to start.
+ * Returns NULL, or the sentence with which the binary of the data refuses to start.
  */
 const char *ek_api_served(const struct ek_plan_data *data, const struct ek_api_config *config,
                           struct ek_arena *arena, bool *served);

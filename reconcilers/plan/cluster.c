@@ -310,6 +310,7 @@ struct ek_api_config ek_plan_api_config(const struct ek_plan_instance *server,
         .forward_compatible = flags->forward,
         .runtime_forward_compatible = flags->runtime_forward,
         .features = features,
+        .no_fairness = flags->no_fairness,
     };
 }
 
@@ -358,31 +359,38 @@ static const char *refusal(const struct checker *c, const struct ek_plan_instanc
 }
 
 /* A version of --runtime-config that a server does not have any more; a flag that only a server
- * that emulates may have. A server that runs has not refused what the data refuses before the step.
- */
+ * that emulates may have. A server that runs has not refused what the data refuses before the step;
+ * the data does not have the binary before a step to another binary. */
 static void check_served(const struct checker *c, const struct ek_upgrade_step *step, size_t number)
 {
     const char *name = c->cluster->parts[step->part].name;
     const struct ek_plan_instance *server = &c->cluster->instances[step->part];
     struct ek_arena *arena = c->report->arena;
+    bool is_binary = step->kind == EK_UPGRADE_BINARY;
     char version[EK_MINOR_SIZE];
 
-    if (!has_api_flags(&server->apis) || step->kind != EK_UPGRADE_EMULATION ||
-        ek_minor_cmp(step->after.binary, c->data->binary) != 0 || refusal(c, server, &step->before))
+    if (!has_api_flags(&server->apis) || step->kind == EK_UPGRADE_MIN_COMPAT ||
+        ek_minor_cmp(step->after.binary, c->data->binary) != 0 ||
+        (!is_binary && refusal(c, server, &step->before)))
         return;
     const char *why = refusal(c, server, &step->after);
     if (!why)
         return;
+    ek_minor_format(is_binary ? step->after.binary : step->after.emulation, version);
     ek_plan_report_add(
-        c->report, &(struct ek_plan_finding){
-                       .severity = EK_PLAN_ERROR,
-                       .rule = "flag",
-                       .source = name,
-                       .object = ek_arena_printf(arena, "step %zu", number),
-                       .message = ek_arena_printf(
-                           arena, "kube-apiserver does not start with the emulation version %s: %s",
-                           ek_minor_format(step->after.emulation, version), why),
-                       .remedy = "correct the flag with the step, not later"});
+        c->report,
+        &(struct ek_plan_finding){
+            .severity = EK_PLAN_ERROR,
+            .rule = "flag",
+            .source = name,
+            .object = ek_arena_printf(arena, "step %zu", number),
+            .message =
+                is_binary
+                    ? ek_arena_printf(arena, "kube-apiserver %s does not start: %s", version, why)
+                    : ek_arena_printf(
+                          arena, "kube-apiserver does not start with the emulation version %s: %s",
+                          version, why),
+            .remedy = "correct the flag with the step, not later"});
 }
 
 /* True when the step leads to the release, or past it. */

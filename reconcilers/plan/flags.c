@@ -147,7 +147,8 @@ static void say_apis(const struct ek_plan_check *check, const struct ek_server_a
         .runtime_config = flags.apis.runtime_config ? flags.apis.runtime_config : "",
         .forward_compatible = flags.apis.forward,
         .runtime_forward_compatible = flags.apis.runtime_forward,
-        .features = &start->gates};
+        .features = &start->gates,
+        .no_fairness = flags.apis.no_fairness};
     const char *why =
         ek_api_served(data, &config, arena, ek_arena_alloc(arena, data->n_resources + 1));
     if (why)

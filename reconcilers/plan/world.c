@@ -46,8 +46,8 @@ static void put_uses(struct ek_buf *out, const struct ek_probe *probe)
 
 static void put_flags(struct ek_buf *out, const struct ek_pod_api_flags *flags)
 {
-    ek_buf_printf(out, "%s %d %d\n", flags->runtime_config ? flags->runtime_config : "",
-                  flags->forward, flags->runtime_forward);
+    ek_buf_printf(out, "%s %d %d %d\n", flags->runtime_config ? flags->runtime_config : "",
+                  flags->forward, flags->runtime_forward, flags->no_fairness);
 }
 
 static char *digest(const struct ek_plan_world *world)

@@ -36,7 +36,8 @@ static const char *predict_types(const struct ek_plan_data *data,
         .runtime_config = flags.apis.runtime_config ? flags.apis.runtime_config : "",
         .forward_compatible = flags.apis.forward,
         .runtime_forward_compatible = flags.apis.runtime_forward,
-        .features = &start->gates};
+        .features = &start->gates,
+        .no_fairness = flags.apis.no_fairness};
     const char *why = ek_api_served(data, &config, arena, served);
     view->types = ek_arena_alloc(arena, (data->n_resources + 1) * sizeof *view->types);
     view->max_types = data->n_resources + 1;

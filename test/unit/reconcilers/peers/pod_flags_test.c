@@ -21,6 +21,9 @@ static const struct {
     {"APIs of two flags",
      "'command':['" S "','--runtime-config=api/all=true,a/v1=false','--runtime-config','b/v1']",
      "apis api/all=true,a/v1=false,b/v1"},
+    {"without priority and fairness", "'command':['" S "','--enable-priority-and-fairness=0']",
+     "unfair"},
+    {"with priority and fairness", "'command':['" S "','--enable-priority-and-fairness']", ""},
     {"APIs for nothing", "'command':['" S "','--runtime-config=']", "apis "},
     {"forward compatible",
      "'command':['" S "','--emulation-forward-compatible','--emulated-version=1.34',"
@@ -132,6 +135,8 @@ static void print(const struct ek_pod_flags *flags, struct ek_buf *out)
     if (apis->forward || apis->runtime_forward)
         ek_buf_printf(out, "%sforward%s%s", out->len ? " " : "", apis->forward ? " all" : "",
                       apis->runtime_forward ? " named" : "");
+    if (apis->no_fairness)
+        ek_buf_printf(out, "%sunfair", out->len ? " " : "");
 }
 
 static struct ek_obj *make_pod(const char *metadata, const char *container, const char *status)

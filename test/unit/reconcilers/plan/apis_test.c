@@ -106,6 +106,8 @@ static const struct {
 } sets[] = {
     {"default", NULL, "", "", false, false},
     {"default", NULL, "", "", true, false},
+    {"default", NULL, " batch/v1 = 1 ,,apps/v1=T,v1=x,api/v1/pods= True,policy/v1", "", false,
+     false},
     {"api_all", NULL, "api/all=true", "StorageVersionAPI=true", false, false},
     {"api_all", NULL, "api/all=true", "StorageVersionAPI=true", false, true},
     {"api_all_and_all_gates", NULL, "api/all=true",
@@ -136,7 +138,8 @@ START_TEST(served_sets_are_those_of_the_server)
                                        sets[_i].runtime_config,
                                        sets[_i].forward,
                                        sets[_i].runtime_forward,
-                                       &features};
+                                       &features,
+                                       false};
         bool *served = ek_arena_alloc(arena, data.n_resources);
         struct lines want, got;
         ck_assert_ptr_null(ek_api_served(&data, &config, arena, served));
@@ -164,6 +167,53 @@ static const struct {
     {"introduced", "1.34", "resource.k8s.io/v1=true", false, false, NULL},
     {"not yet introduced, behind a gate that is off", "1.34",
      "storagemigration.k8s.io/v1beta1=true", false, false, NULL},
+    {"not yet introduced, 1", "1.33", "resource.k8s.io/v1=1", false, false,
+     "cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have "
+     "been introduced after the current version 1.33. Consider setting "
+     "--runtime-config-emulation-forward-compatible=true"},
+    {"not yet introduced, True", "1.33", "resource.k8s.io/v1=True", false, false,
+     "cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have "
+     "been introduced after the current version 1.33. Consider setting "
+     "--runtime-config-emulation-forward-compatible=true"},
+    {"not yet introduced, a blank", "1.33", "api/ga=true, resource.k8s.io/v1=true", false, false,
+     "cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have "
+     "been introduced after the current version 1.33. Consider setting "
+     "--runtime-config-emulation-forward-compatible=true"},
+    {"not yet introduced, without a value", "1.33", "resource.k8s.io/v1", false, false,
+     "cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have "
+     "been introduced after the current version 1.33. Consider setting "
+     "--runtime-config-emulation-forward-compatible=true"},
+    {"the last value counts", "1.33", "resource.k8s.io/v1=true,resource.k8s.io/v1=F", false, false,
+     NULL},
+    {"a version that went", "1.36", "autoscaling/v2beta2=false", false, false,
+     "group version autoscaling/v2beta2 that has not been registered"},
+    {"an unknown group", "1.36", "foo/v1=true", false, false, "unknown api groups foo/v1"},
+    {"unknown groups, sorted", "1.36", "foo/v1=true,bar/v2/things=1,foo/v1", false, false,
+     "unknown api groups bar/v2,foo/v1"},
+    {"all APIs off", "1.36", "api/all=false", false, false,
+     "--runtime-config=api/all=false conflicts with --enable-priority-and-fairness=true"},
+    {"stable APIs off", "1.36", "api/ga=false,apps/v1=true", false, false,
+     "--runtime-config=api/ga=false conflicts with --enable-priority-and-fairness=true"},
+    {"all APIs off but for the stable ones", "1.36", "api/all=false,api/ga=true", false, false,
+     NULL},
+    {"no boolean for beta versions", "1.36", "api/beta=1", false, false,
+     "invalid value api/beta=1"},
+    {"no value for alpha versions", "1.36", "api/alpha", false, false, "invalid value api/alpha="},
+    {"no boolean", "1.36", "batch/v1=yes", false, false,
+     "invalid value of batch/v1: yes, err: strconv.ParseBool: parsing \"yes\": invalid syntax"},
+    {"no boolean for the core group", "1.36", "api/v1=yes", false, false,
+     "invalid value of /v1: yes, err: strconv.ParseBool: parsing \"yes\": invalid syntax"},
+    {"a resource in upper case", "1.36", "batch/v1/CronJobs=true", false, false,
+     "invalid key batch/v1/CronJobs: group/version/resource and resource is always lowercase "
+     "plural, not \"CronJobs\""},
+    {"no version", "1.36", "nosuch=true", false, false, "runtime-config invalid key nosuch"},
+    {"too many parts", "1.36", "apps/v1/deployments/scale=true", false, false,
+     "runtime-config invalid key apps/v1/deployments/scale"},
+    {"a resource that is none", "1.36", "batch/v1/nosuch=true", false, false, NULL},
+    {"versions that are registered and not served", "1.36",
+     "batch/v1beta1=true,policy/v1beta1=true,extensions/v1beta1/deployments=true", false, false,
+     NULL},
+    {"a key that is forgotten", "1.36", "api/legacy=x", false, false, NULL},
     {"forward without emulation", "1.36", "", true, false,
      "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version "
      "is the same as the binary version"},
@@ -181,7 +231,8 @@ START_TEST(startup_errors_are_those_of_the_server)
                                    refusals[_i].runtime_config,
                                    refusals[_i].forward,
                                    refusals[_i].runtime_forward,
-                                   &features};
+                                   &features,
+                                   false};
     const char *got = ek_api_served(&data, &config, arena, served);
     ck_assert_msg(refusals[_i].want ? got && !strcmp(got, refusals[_i].want) : !got, "%s: %s",
                   refusals[_i].name, got ? got : "starts");

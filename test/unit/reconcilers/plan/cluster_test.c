@@ -184,6 +184,21 @@ static const struct {
      "start "
      "with the emulation version 1.36: ServerRunOptions.EmulationForwardCompatible cannot be "
      "set\n"},
+    {"a version of --runtime-config that the new binary does not have",
+     {{SERVER("a", 35, 35, 34), .apis = {.runtime_config = "autoscaling/v2beta2=false"}}},
+     OTHERS(35),
+     36,
+     false,
+     0,
+     "to 1.36, 8 steps, 3 unread|error flag kube-apiserver a step 1: kube-apiserver 1.36 does not "
+     "start: group version autoscaling/v2beta2 that has not been registered\n"},
+    {"a flag that the server of today takes",
+     {{SERVER("a", 36, 35, 34), .apis = {.runtime_config = "vendor.example/v1=true"}}},
+     OTHERS(35),
+     36,
+     false,
+     0,
+     "to 1.36, 7 steps, 3 unread|"},
     {"a resource that only a later version has",
      {{SERVER("a", 36, 33, 33),
        .apis = {.runtime_config = "resource.k8s.io/v1beta2/devicetaintrules=true"}}},

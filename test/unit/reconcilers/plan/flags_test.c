@@ -60,6 +60,17 @@ static const struct {
      SERVER("--emulated-version=1.33, --runtime-config=resource.k8s.io/v1=true, "
             "--runtime-config-emulation-forward-compatible=true"),
      35, 36, ""},
+    {"a version that the binary dropped", SERVER("--runtime-config=autoscaling/v2beta2=false"), 35,
+     36,
+     "error flag spec.containers[1].args[0]: kube-apiserver 1.36 does not start: group version "
+     "autoscaling/v2beta2 that has not been registered -> correct the flag with the upgrade\n"},
+    {"all APIs off", SERVER("--runtime-config=api/all=false"), 35, 36,
+     "error flag spec.containers[1].args[0]: kube-apiserver 1.36 does not start: "
+     "--runtime-config=api/all=false conflicts with --enable-priority-and-fairness=true"},
+    {"all APIs off, without priorities",
+     SERVER("--runtime-config=api/all=false, --enable-priority-and-fairness=false"), 35, 36,
+     "error flag spec.containers[1].args[0]: kube-apiserver 1.36 does not start: invalid "
+     "runtime-config with only api/all=false"},
     {"APIs of a variable", SERVER("--runtime-config=$(APIS)"), 35, 36,
      "unknown flag spec.containers[1].args[0]: the flags about APIs cannot be read: "},
     {"a target whose APIs are not in the data", SERVER("--emulation-forward-compatible"), 34, 35,

@@ -55,7 +55,9 @@ static struct ek_plan_data made, real;
 
 static void open_all(void)
 {
-    static const char order[] = "beta.grid: [v1, v1beta1]\n";
+    static const char order[] =
+        "alpha.grid: [v1alpha1]\nbeta.grid: [v1, v1beta1]\ngone.grid: [v1beta1]\n"
+        "one.grid: [v1, v1beta1]\nthree.grid: [v2, v1, v2beta1]\ntwo.grid: [v1beta2, v1beta1]\n";
     struct ek_err err = {0};
 
     arena = ek_arena_new(ARENA_MAX);
