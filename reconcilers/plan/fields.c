@@ -126,6 +126,8 @@ static void found(void *ctx, yyjson_val *value, const struct ek_plan_place *plac
 {
     struct search *s = ctx;
 
+    if (yyjson_is_null(value)) /* absent, for API servers */
+        return;
     if (s->n++ < PATHS_MAX && !ek_arena_exhausted(s->arena))
         s->fn(s->ctx, &(struct ek_field_unknown){.path = ek_plan_place_text__(place, s->arena),
                                                  .at = s->at,

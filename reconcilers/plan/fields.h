@@ -22,8 +22,8 @@ struct ek_field_unknown {
 
 /*
  * Calls fn for each field of object that the release does not know, only for the topmost where
- * fields lie within each other. The strings live in arena, which fn may reset; without room in
- * the arena the rest is left out.
+ * fields lie within each other. A field that is null is absent. The strings live in arena, which fn
+ * may reset; without room in the arena the rest is left out.
  */
 void ek_fields_unknown(const struct ek_plan_data *data, yyjson_val *object, struct ek_minor release,
                        struct ek_arena *arena,
