@@ -266,9 +266,19 @@ struct ek_minor ek_plan_cluster_oldest(const struct ek_plan_cluster *cluster)
     return ret;
 }
 
+/* True when a part has steps to take to a version that an API server's binary has. */
+static bool is_behind(const struct ek_part *part, struct ek_minor version)
+{
+    struct ek_minor compat = ek_policy_default_min_compat(version, version);
+
+    return ek_minor_cmp(part->at.binary, version) < 0 ||
+           ek_minor_cmp(part->at.emulation, version) < 0 ||
+           (part->component == EK_KUBE_APISERVER && ek_minor_cmp(part->at.min_compat, compat) < 0);
+}
+
 struct ek_minor ek_plan_cluster_next(const struct ek_plan_cluster *cluster)
 {
-    struct ek_minor oldest = ek_plan_cluster_oldest(cluster), newest = EK_MINOR_UNKNOWN;
+    struct ek_minor newest = EK_MINOR_UNKNOWN;
 
     for (size_t i = 0; i < cluster->n; i++) {
         struct ek_minor at = cluster->parts[i].at.binary;
@@ -276,7 +286,10 @@ struct ek_minor ek_plan_cluster_next(const struct ek_plan_cluster *cluster)
             (!newest.known || ek_minor_cmp(at, newest) > 0))
             newest = at;
     }
-    return newest.known && ek_minor_cmp(oldest, newest) == 0 ? ek_minor_offset(newest, 1) : newest;
+    for (size_t i = 0; i < cluster->n && newest.known; i++)
+        if (is_behind(&cluster->parts[i], newest))
+            return newest;
+    return newest.known ? ek_minor_offset(newest, 1) : newest;
 }
 
 /* ---- Steps ---- */

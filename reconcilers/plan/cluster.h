@@ -42,9 +42,10 @@ void ek_plan_cluster_read(const struct ek_skew_facts *facts, const struct ek_ske
                           const struct ek_plan_data *data, struct ek_plan_report *report,
                           struct ek_plan_cluster *ret_cluster);
 
-/* The target when none is given: the newest binary of the API servers while one of them emulates an
- * older version, so that an upgrade that was begun is completed; else one minor above. Unknown
- * without an API server. */
+/* The target when none is given: the newest binary of the API servers while a component has an
+ * older version, emulates one, or an API server has a lower minimum compatibility version than the
+ * default, so that an upgrade that was begun is completed; else one minor above. Unknown without an
+ * API server. */
 struct ek_minor ek_plan_cluster_next(const struct ek_plan_cluster *cluster);
 
 /* The oldest emulation version of the API servers; unknown without one. */
