@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags of a kube-apiserver in manifests: static pods, and configurations of kubeadm. */
+/* Flags of a kube-apiserver in manifests: Pods, Pod templates, and configurations of kubeadm. */
 #include <string.h>
 
 #include "api/obj.h"
@@ -198,5 +198,11 @@ bool ek_plan_check_flags__(const struct ek_plan_check *check)
     bool found = ek_server_args_read(check->object->value, &args);
     if (found)
         say_start(check, &args);
-    return found;
+    else if (args.unread)
+        ek_plan_say__(check, EK_PLAN_UNKNOWN, "flags-unread", args.unread_place,
+                      ek_arena_printf(check->report->arena,
+                                      "the flags of the " SERVER " cannot be read: %s",
+                                      args.unread),
+                      "look for feature gates and API versions that the target does not have");
+    return found || args.unread;
 }

@@ -57,8 +57,8 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, struct ek_minor bin
                             const struct ek_feature_problem *problem, struct ek_arena *arena,
                             struct ek_plan_finding *ret_finding);
 
-/* Flags of a kube-apiserver: in a Pod, in a ClusterConfiguration of kubeadm. True when the object
- * has some. */
+/* Flags of a kube-apiserver: in a Pod, in a Pod template, in a ClusterConfiguration of kubeadm.
+ * True when the object has some, or a command that cannot be read. */
 bool ek_plan_check_flags__(const struct ek_plan_check *check);
 
 #endif

@@ -25,44 +25,153 @@ static void add(struct ek_server_args *args, const char *text, const char *place
     args->place[args->n++] = place;
 }
 
-/* True when a word is the program, with or without a folder. */
-static bool is_server(const char *word)
+static const char *base(const char *path)
 {
-    const char *slash = word ? strrchr(word, '/') : NULL;
+    const char *slash = strrchr(path, '/');
 
-    return word && !strcmp(slash ? slash + 1 : word, SERVER);
+    return slash ? slash + 1 : path;
 }
 
-static void add_words(struct ek_server_args *args, yyjson_val *words, const char *place)
-{
-    size_t i, n;
-    yyjson_val *word;
+/* ---- Containers ---- */
 
-    yyjson_arr_foreach(words, i, n, word)
-    {
-        if (yyjson_is_str(word))
-            add(args, yyjson_get_str(word), ek_arena_printf(args->arena, "%s[%zu]", place, i));
+/* The words of a container, those of its command first. */
+struct line {
+    struct ek_server_args *args;
+    yyjson_val *container;
+    const char *place; /* of the container: "spec.containers[0]" */
+    size_t n_command;
+    const char **words;
+    size_t n;
+};
+
+static void open_line(struct line *l)
+{
+    yyjson_val *lists[] = {yyjson_obj_get(l->container, "command"),
+                           yyjson_obj_get(l->container, "args")};
+    yyjson_val *word;
+    size_t i, n;
+
+    l->n_command = yyjson_arr_size(lists[0]);
+    l->words = ek_arena_alloc(l->args->arena,
+                              (l->n_command + yyjson_arr_size(lists[1]) + 1) * sizeof(char *));
+    for (size_t k = 0; k < EK_ARRAY_SIZE(lists); k++)
+        yyjson_arr_foreach(lists[k], i, n, word)
+        {
+            l->words[l->n++] = yyjson_is_str(word) ? yyjson_get_str(word) : "";
+        }
+}
+
+/* The place of a word, "spec.containers[0].args[2]". */
+static const char *place_of(const struct line *l, size_t at)
+{
+    bool in_command = at < l->n_command;
+
+    return ek_arena_printf(l->args->arena, "%s.%s[%zu]", l->place, in_command ? "command" : "args",
+                           in_command ? at : at - l->n_command);
+}
+
+/* The program among the words: the first, or behind Kubernetes' own go-runner
+ * (k8s.io/release/images/build/go-runner) or hyperkube. l->n when it is not there. */
+static size_t find_server(const struct line *l)
+{
+    size_t at = 0;
+
+    if (l->n && !strcmp(base(l->words[0]), "hyperkube"))
+        at = 1;
+    else if (l->n && !strcmp(base(l->words[0]), "go-runner"))
+        for (at = 1; at < l->n && l->words[at][0] == '-';)
+            at++;
+    return at < l->n && !strcmp(base(l->words[at]), SERVER) ? at : l->n;
+}
+
+/* True when a script starts the server: its name, and then a flag, a variable or a line that goes
+ * on. */
+static bool starts_server(const char *script)
+{
+    for (const char *p = script; (p = strstr(p, SERVER)); p += strlen(SERVER)) {
+        const char *next = p + strlen(SERVER), *rest = next + strspn(next, " \t");
+        if ((p == script || strchr(" \t\n/;&|(", p[-1])) && rest > next && *rest &&
+            strchr("-\"$\\", *rest))
+            return true;
     }
+    return false;
+}
+
+static bool is_shell(const char *word)
+{
+    static const char *const names[] = {"sh", "bash", "ash", "dash"};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++)
+        if (!strcmp(base(word), names[i]))
+            return true;
+    return false;
+}
+
+/* Notes why the words of a container that runs the server, or may, cannot be read. */
+static void note_unread(const struct line *l)
+{
+    struct ek_server_args *args = l->args;
+    bool may = !strcmp(ek_json_text(l->container, "name"), SERVER);
+
+    for (size_t i = 1; i < l->n && is_shell(l->words[0]); i++)
+        may |= starts_server(l->words[i]);
+    if (!may || args->unread)
+        return;
+    args->unread = l->n_command ? ek_arena_printf(args->arena, "its command is %s, not " SERVER,
+                                                  base(l->words[0]))
+                                : "its command is that of its image";
+    args->unread_place =
+        l->n_command ? ek_arena_printf(args->arena, "%s.command", l->place) : l->place;
+}
+
+/* The Pod of an object, and its place, "" or "spec.template."; NULL without. */
+static yyjson_val *find_pod(yyjson_val *object, const char **ret_place)
+{
+    static const char *const kinds[] = {"Deployment",  "ReplicaSet", "ReplicationController",
+                                        "StatefulSet", "DaemonSet",  "Job"};
+    const char *kind = ek_json_text(object, "kind");
+
+    *ret_place = "";
+    if (!strcmp(kind, "Pod"))
+        return object;
+    *ret_place = "template.";
+    if (!strcmp(kind, "PodTemplate"))
+        return yyjson_obj_get(object, "template");
+    *ret_place = "spec.jobTemplate.spec.template.";
+    if (!strcmp(kind, "CronJob"))
+        return ek_json_get(object, "spec", "jobTemplate", "spec", "template", NULL);
+    *ret_place = "spec.template.";
+    for (size_t i = 0; i < EK_ARRAY_SIZE(kinds); i++)
+        if (!strcmp(kind, kinds[i]))
+            return ek_json_get(object, "spec", "template", NULL);
+    return NULL;
 }
 
 /* The command line of the container that runs the server. */
-static void read_pod(struct ek_server_args *args, yyjson_val *pod)
+static void read_pod(struct ek_server_args *args, yyjson_val *pod, const char *place)
 {
     size_t i, n;
     yyjson_val *container;
 
     yyjson_arr_foreach(ek_json_get(pod, "spec", "containers", NULL), i, n, container)
     {
-        yyjson_val *command = yyjson_obj_get(container, "command");
-        yyjson_val *more = yyjson_obj_get(container, "args");
-        yyjson_val *first = yyjson_arr_size(command) ? command : more;
-        if (!is_server(yyjson_get_str(yyjson_arr_get_first(first))))
+        struct line l = {
+            args, container, ek_arena_printf(args->arena, "%sspec.containers[%zu]", place, i),
+            0,    NULL,      0};
+        open_line(&l);
+        size_t at = find_server(&l);
+        if (at == l.n) {
+            note_unread(&l);
             continue;
-        add_words(args, command, ek_arena_printf(args->arena, "spec.containers[%zu].command", i));
-        add_words(args, more, ek_arena_printf(args->arena, "spec.containers[%zu].args", i));
+        }
+        for (; at < l.n; at++)
+            add(args, l.words[at], place_of(&l, at));
+        args->unread = NULL;
         return;
     }
 }
+
+/* ---- kubeadm ---- */
 
 /* apiServer.extraArgs: a list of name and value since kubeadm.k8s.io/v1beta4, before that a map. */
 static void read_kubeadm(struct ek_server_args *args, yyjson_val *configuration)
@@ -89,11 +198,12 @@ static void read_kubeadm(struct ek_server_args *args, yyjson_val *configuration)
 
 bool ek_server_args_read(yyjson_val *object, struct ek_server_args *args)
 {
-    const char *kind = ek_json_text(object, "kind");
+    const char *place;
+    yyjson_val *pod = find_pod(object, &place);
 
-    if (!strcmp(kind, "Pod"))
-        read_pod(args, object);
-    else if (!strcmp(kind, "ClusterConfiguration") &&
+    if (pod)
+        read_pod(args, pod, place);
+    else if (!strcmp(ek_json_text(object, "kind"), "ClusterConfiguration") &&
              !strncmp(ek_json_text(object, "apiVersion"), "kubeadm.k8s.io/", 15))
         read_kubeadm(args, object);
     return args->n > 0;

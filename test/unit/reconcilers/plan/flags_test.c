@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags about APIs of a kube-apiserver in manifests: rows with a manifest, two versions and the
- * findings. objects_test.c has the other flags. */
+/* Where manifests have the flags of a kube-apiserver, and its flags about APIs: rows with a
+ * manifest, two versions and the findings. objects_test.c has the other flags. */
 #include <string.h>
 
 #include "api/base/buf.h"
@@ -25,6 +25,13 @@ static void close_data(void)
 #define SERVER(flags)                                                                              \
     "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, image: b}, {name: c, command: "      \
     "[/bin/kube-apiserver], args: [" flags "]}]}\n"
+#define CONTAINER(text) "apiVersion: v1\nkind: Pod\nspec: {containers: [{" text "}]}\n"
+#define TEMPLATE        "{spec: {containers: [{command: [kube-apiserver, --feature-gates=Nope=true]}]}}"
+#define NOPE                                                                                       \
+    ": kube-apiserver 1.36 does not start: unrecognized feature gate: Nope -> remove the gate"
+#define UNREAD(field, why)                                                                         \
+    "unknown flags-unread " field ": the flags of the kube-apiserver cannot be read: " why " -> "  \
+    "look for feature gates and API versions that the target does not have\n"
 #define KUBEADM(version, args)                                                                     \
     "apiVersion: kubeadm.k8s.io/" version                                                          \
     "\nkind: ClusterConfiguration\napiServer: {extraArgs: " args "}\n"
@@ -73,6 +80,44 @@ static const struct {
      "runtime-config with only api/all=false"},
     {"APIs of a variable", SERVER("--runtime-config=$(APIS)"), 35, 36,
      "unknown flag spec.containers[1].args[0]: the flags about APIs cannot be read: "},
+    {"behind go-runner",
+     CONTAINER("command: [/go-runner, --log-file=/a, --redirect-stderr, /usr/local/bin/"
+               "kube-apiserver], args: [--feature-gates=Nope=true]"),
+     35, 36, "error flag spec.containers[0].args[0]" NOPE},
+    {"behind go-runner, in the arguments",
+     CONTAINER("args: [/go-runner, kube-apiserver, --feature-gates=Nope=true]"), 35, 36,
+     "error flag spec.containers[0].args[2]" NOPE},
+    {"the flags of go-runner are not those of the server",
+     CONTAINER("command: [go-runner, --feature-gates=Nope=true, kube-apiserver]"), 35, 36, ""},
+    {"a part of hyperkube",
+     CONTAINER("command: [hyperkube, kube-apiserver, --feature-gates=Nope=true]"), 35, 36,
+     "error flag spec.containers[0].command[2]" NOPE},
+    {"a part of hyperkube that is another one",
+     CONTAINER("command: [hyperkube, kube-scheduler, --feature-gates=Nope=true]"), 35, 36, ""},
+    {"a script",
+     CONTAINER("command: [/bin/sh, -c, 'exec /usr/local/bin/kube-apiserver "
+               "--feature-gates=Nope=true']"),
+     35, 36, UNREAD("spec.containers[0].command", "its command is sh, not kube-apiserver")},
+    {"a script of lines", CONTAINER("command: [bash, -c], args: ['kube-apiserver \\']"), 35, 36,
+     UNREAD("spec.containers[0].command", "its command is bash, not kube-apiserver")},
+    {"a script that calls a server",
+     CONTAINER("command: [sh, -c, 'nc kube-apiserver 443; curl https://kube-apiserver/version']"),
+     35, 36, ""},
+    {"the command of the image",
+     CONTAINER("name: kube-apiserver, args: [--feature-gates=Nope=true]"), 35, 36,
+     UNREAD("spec.containers[0]", "its command is that of its image")},
+    {"a program by the name of the container", CONTAINER("name: kube-apiserver, command: [/start]"),
+     35, 36, UNREAD("spec.containers[0].command", "its command is start, not kube-apiserver")},
+    {"arguments of another program",
+     CONTAINER("name: a, command: [watch], args: [kube-apiserver --feature-gates=Nope=true]"), 35,
+     36, ""},
+    {"a template", "apiVersion: apps/v1\nkind: Deployment\nspec: {template: " TEMPLATE "}\n", 35,
+     36, "error flag spec.template.spec.containers[0].command[1]" NOPE},
+    {"a template of a job",
+     "apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: {template: " TEMPLATE "}}}\n",
+     35, 36, "error flag spec.jobTemplate.spec.template.spec.containers[0].command[1]" NOPE},
+    {"a template alone", "apiVersion: v1\nkind: PodTemplate\ntemplate: " TEMPLATE "\n", 35, 36,
+     "error flag template.spec.containers[0].command[1]" NOPE},
     {"a target whose APIs are not in the data", SERVER("--emulation-forward-compatible"), 34, 35,
      ""},
     {"forward compatible, in kubeadm",
