@@ -28,7 +28,7 @@ static const struct {
     {"not-enumerated", "The list of API servers is not known"},
     {"version-unknown", "The version of a component is not known"},
     {"version-assumed", "The emulation version of a component is not proven"},
-    {"flags-unread", "The flags of an API server cannot be read"},
+    {"flags-unread", "The flags of a component cannot be read"},
     {"not-planned", "The plan has no step for the component"},
     {"api-use", "An API version goes that clients may still use"},
     {"api-requested", "Clients requested an API version that goes"},

@@ -64,44 +64,49 @@ static struct ek_pod_api_flags copy_flags(const struct ek_pod_api_flags *flags,
     return copy;
 }
 
-static const char *gates_of(const struct reader *r, const struct ek_peer_fact *peer,
-                            const char *name)
+/* What is known of the flags of an instance. */
+struct flags {
+    bool read;
+    const struct ek_pod_gate *gates;
+    size_t n;
+    const struct ek_probe *probe; /* NULL: not known */
+    const struct ek_versions *at;
+};
+
+static void say_flags_unread(struct reader *r, enum ek_component component, const char *name)
 {
     struct ek_arena *arena = r->report->arena;
-    const struct ek_versions *at = &peer->versions;
+    const char *what = component == EK_KUBE_APISERVER ? "API server" : ek_component_name(component);
+
+    say(r->report, EK_PLAN_UNKNOWN, "flags-unread", name,
+        ek_arena_printf(arena,
+                        "the flags of the %s cannot be read: a feature gate that is set to its "
+                        "default is not seen, and a version without that gate does not start",
+                        what),
+        ek_arena_printf(arena, "look for such gates in --feature-gates of the %s", what));
+}
+
+/* The gates that the flags set, "A=true,B=false"; where the flags cannot be read, those of the
+ * metrics that are not the default. */
+static const char *gates_of(const struct reader *r, const struct flags *flags)
+{
+    struct ek_arena *arena = r->report->arena;
+    const struct ek_versions *at = flags->at;
     EK_AUTO(ek_buf) out;
 
     ek_buf_init(&out, EK_BUF_SMALL_MAX);
-    for (size_t i = 0; i < peer->n_flag_gates; i++)
-        put_gate(&out, peer->flag_gates[i].name, peer->flag_gates[i].on);
+    for (size_t i = 0; i < flags->n; i++)
+        put_gate(&out, flags->gates[i].name, flags->gates[i].on);
     bool known = ek_minor_cmp(at->emulation, r->data->oldest) >= 0 &&
                  ek_minor_cmp(at->binary, r->data->binary) <= 0;
-    if (!peer->flags_read && peer->probe && known) {
+    if (!flags->read && flags->probe && known) {
         struct ek_features defaults;
         ek_features_init(&defaults, &r->data->features, arena, at->emulation, at->min_compat);
-        for (size_t i = 0; i < peer->probe->n_gates; i++)
-            if (was_set(&defaults, peer->probe, &peer->probe->gates[i]))
-                put_gate(&out, peer->probe->gates[i].name, peer->probe->gates[i].enabled);
+        for (size_t i = 0; i < flags->probe->n_gates; i++)
+            if (was_set(&defaults, flags->probe, &flags->probe->gates[i]))
+                put_gate(&out, flags->probe->gates[i].name, flags->probe->gates[i].enabled);
     }
-    if (!peer->flags_read)
-        say(r->report, EK_PLAN_UNKNOWN, "flags-unread", name,
-            "the flags of the API server cannot be read: a feature gate that is set to its default "
-            "is not seen, and a version without that gate does not start",
-            "look for such gates in --feature-gates of the API server");
     return ek_arena_strdup(arena, ek_buf_str(&out));
-}
-
-/* The flags of controllers are not read at all: a gate that the next version dropped stays unseen.
- */
-static void say_flags_unread(struct reader *r, enum ek_component component, const char *name)
-{
-    say(r->report, EK_PLAN_UNKNOWN, "flags-unread", name,
-        ek_arena_printf(r->report->arena,
-                        "the flags of the %s are not read: a %s does not start with a feature gate "
-                        "that the version does not have",
-                        ek_component_name(component), ek_component_name(component)),
-        ek_arena_printf(r->report->arena, "look for such gates in --feature-gates of the %s",
-                        ek_component_name(component)));
 }
 
 static void say_nodes_unread(struct reader *r)
@@ -160,8 +165,12 @@ static void read_peers(struct reader *r, const struct ek_skew_facts *facts)
             continue;
         }
         say_assumed(r, name, at);
+        if (!peer->flags_read)
+            say_flags_unread(r, EK_KUBE_APISERVER, name);
+        const struct flags flags = {peer->flags_read, peer->flag_gates, peer->n_flag_gates,
+                                    peer->probe, at};
         add_part(r, EK_KUBE_APISERVER, name, 1, at,
-                 (struct ek_plan_instance){.gates = gates_of(r, peer, name),
+                 (struct ek_plan_instance){.gates = gates_of(r, &flags),
                                            .apis = copy_flags(&peer->flag_apis, r->report->arena),
                                            .served = peer->probe ? peer->probe->discovery : NULL,
                                            .probe = peer->probe});
@@ -191,8 +200,12 @@ static void read_instances(struct reader *r, const struct ek_skew_facts *facts,
             r->cluster->complete = false;
         } else {
             say_assumed(r, name, at);
-            say_flags_unread(r, one->component, name);
-            add_part(r, one->component, name, 1, at, (struct ek_plan_instance){.gates = ""});
+            if (!one->flags_read)
+                say_flags_unread(r, one->component, name);
+            const struct flags flags = {one->flags_read, one->flag_gates, one->n_flag_gates,
+                                        one->probe, at};
+            add_part(r, one->component, name, 1, at,
+                     (struct ek_plan_instance){.gates = gates_of(r, &flags)});
         }
     }
     for (int c = EK_KUBE_CONTROLLER_MANAGER; c <= EK_KUBE_SCHEDULER; c++)
@@ -343,7 +356,8 @@ static void check_gates(const struct checker *c, const struct ek_upgrade_step *s
     ek_features_set(&features, ek_str_from(gates), &problems);
     for (size_t i = 0; i < problems.n; i++) {
         struct ek_plan_finding f;
-        if (!ek_plan_gate_problem__(c->data, step->after.binary, &problems.list[i], arena, &f) ||
+        if (!ek_plan_gate_problem__(c->data, c->cluster->parts[step->part].component,
+                                    step->after.binary, &problems.list[i], arena, &f) ||
             is_reported(c->report, name, f.message))
             continue;
         f.source = name;
@@ -561,11 +575,12 @@ void ek_plan_cluster_check(const struct ek_plan_cluster *cluster, const struct e
 {
     const struct checker c = {cluster, data, report};
 
-    for (size_t i = 0; i < steps->n; i++)
-        if (cluster->parts[steps->list[i].part].component == EK_KUBE_APISERVER) {
-            check_gates(&c, &steps->list[i], i + 1);
-            check_served(&c, &steps->list[i], i + 1);
-            check_uses(&c, &steps->list[i], i + 1);
-            check_apis(&c, &steps->list[i], i + 1);
-        }
+    for (size_t i = 0; i < steps->n; i++) {
+        check_gates(&c, &steps->list[i], i + 1);
+        if (cluster->parts[steps->list[i].part].component != EK_KUBE_APISERVER)
+            continue;
+        check_served(&c, &steps->list[i], i + 1);
+        check_uses(&c, &steps->list[i], i + 1);
+        check_apis(&c, &steps->list[i], i + 1);
+    }
 }

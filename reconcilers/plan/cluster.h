@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cluster for a plan: the parts of the search for steps, what is not known of them, and what each
- * step of an API server changes for its own flags and the APIs that it serves.
+ * step changes for the flags of its component and the APIs that an API server serves.
  *
  * The observations are those of reconcilers/skew. Pure; what is returned is borrowed from the facts
  * or lives in the arena of the report.
@@ -17,7 +17,8 @@
 
 /* What is known of a part beside its versions. */
 struct ek_plan_instance {
-    const char *gates; /* the feature gates that the flags of an API server set, "A=true,B=false" */
+    const char *gates; /* the feature gates that the flags of an API server or a controller set,
+                          "A=true,B=false" */
     struct ek_pod_api_flags apis; /* of an API server whose flags were read; else the defaults */
     const struct ek_discovery *served; /* by an API server; NULL: not known */
     const struct ek_probe *probe;      /* of an API server; NULL: not known */
@@ -51,9 +52,9 @@ struct ek_minor ek_plan_cluster_next(const struct ek_plan_cluster *cluster);
 /* The oldest emulation version of the API servers; unknown without one. */
 struct ek_minor ek_plan_cluster_oldest(const struct ek_plan_cluster *cluster);
 
-/* Reports the feature gates with which an API server does not start after a step, the APIs that a
- * server serves before a step and not after it, and those of them that clients requested of any
- * server. */
+/* Reports the feature gates with which an API server or a controller does not start after a step,
+ * the APIs that a server serves before a step and not after it, and those of them that clients
+ * requested of any server. */
 void ek_plan_cluster_check(const struct ek_plan_cluster *cluster, const struct ek_steps *steps,
                            const struct ek_plan_data *data, struct ek_plan_report *report);
 

@@ -75,9 +75,9 @@ static void weaken(const struct ek_plan_data *data, const struct ek_feature_prob
                             data->binary_version, at, problem->text);
 }
 
-bool ek_plan_gate_problem__(const struct ek_plan_data *data, struct ek_minor binary,
-                            const struct ek_feature_problem *problem, struct ek_arena *arena,
-                            struct ek_plan_finding *ret_finding)
+bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component component,
+                            struct ek_minor binary, const struct ek_feature_problem *problem,
+                            struct ek_arena *arena, struct ek_plan_finding *ret_finding)
 {
     bool older = ek_minor_cmp(binary, data->binary) < 0;
     char at[EK_MINOR_SIZE];
@@ -88,7 +88,8 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, struct ek_minor bin
     *ret_finding = (struct ek_plan_finding){
         .severity = EK_PLAN_ERROR,
         .rule = "flag",
-        .message = ek_arena_printf(arena, SERVER " %s does not start: %s", at, problem->text),
+        .message = ek_arena_printf(arena, "%s %s does not start: %s", ek_component_name(component),
+                                   at, problem->text),
         .remedy = remedy_of(problem->kind),
     };
     if (older && (problem->kind == EK_FEATURE_UNKNOWN || problem->kind == EK_FEATURE_DEPENDENT))
@@ -101,7 +102,7 @@ static void say_problem(const struct ek_plan_check *check, const struct ek_serve
 {
     struct ek_plan_finding f;
 
-    if (ek_plan_gate_problem__(check->target->data, check->target->to, problem,
+    if (ek_plan_gate_problem__(check->target->data, EK_KUBE_APISERVER, check->target->to, problem,
                                check->report->arena, &f))
         ek_plan_say__(check, f.severity, f.rule, place_of(args, problem->gate), f.message,
                       f.remedy);

@@ -4,6 +4,7 @@
 #define RECONCILERS_PLAN_OBJECTS_INTERNAL_H
 
 #include "reconcilers/plan/objects.h"
+#include "reconcilers/skew/facts.h"
 
 struct ek_plan_check {
     const struct ek_plan_target *target;
@@ -51,11 +52,11 @@ void ek_plan_check_references__(const struct ek_plan_check *check);
 /* Webhooks: how API servers reach those that convert, and the versions of reviews. */
 void ek_plan_check_webhooks__(const struct ek_plan_check *check);
 
-/* Why a binary of a version refuses a feature gate, as an error or unknown; strings in arena. False
- * for what the binary does not check. */
-bool ek_plan_gate_problem__(const struct ek_plan_data *data, struct ek_minor binary,
-                            const struct ek_feature_problem *problem, struct ek_arena *arena,
-                            struct ek_plan_finding *ret_finding);
+/* Why a component of a version refuses a feature gate, as an error or unknown; strings in arena.
+ * False for what the binary does not check. */
+bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component component,
+                            struct ek_minor binary, const struct ek_feature_problem *problem,
+                            struct ek_arena *arena, struct ek_plan_finding *ret_finding);
 
 /* Flags of a kube-apiserver: in a Pod, in a Pod template, in a ClusterConfiguration of kubeadm.
  * True when the object has some, or a command that cannot be read. */

@@ -118,7 +118,8 @@ struct ek_instance_fact {
                                  live */
     int64_t age_ms;           /* of the newest sign of life, -1 unknown */
     const struct ek_probe *probe;         /* of its metrics; NULL: not probed */
-    const struct ek_pod_gate *flag_gates; /* as of struct ek_peer_fact */
+    bool flags_read;                      /* as of struct ek_peer_fact */
+    const struct ek_pod_gate *flag_gates; /* the same */
     size_t n_flag_gates;
     struct ek_versions versions;
 };

@@ -114,6 +114,7 @@ static void collect(struct facts *f, const struct instance *row, struct ek_insta
         .stale_reason = staleness(row),
         .age_ms = age_of(row, f->view->now_ms),
         .probe = row->probe,
+        .flags_read = !*set.unread,
         .flag_gates = set.gates,
         .n_flag_gates = set.n_gates,
         .versions = versions,

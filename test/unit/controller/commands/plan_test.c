@@ -453,7 +453,7 @@ static const struct {
     {"a cluster: nor those of a controller",
      {"--recording=@/r", "--to=1.36"},
      2,
-     "the flags of the kube-scheduler are not read: ",
+     "the flags of the kube-scheduler cannot be read: ",
      ""},
     {"a cluster: nor those of the nodes",
      {"--recording=@/r", "--to=1.36"},

@@ -29,6 +29,7 @@ struct one {
     const char *name;
     unsigned binary, emulation, min_compat;
     bool assumed, absent, unread; /* absent: not live; unread: its flags */
+    bool read;                    /* the flags of a controller */
     bool undiscovered;            /* no discovery */
     const char *gates;            /* "A=1 B=0": of the flags, or of the metrics when unread */
     struct ek_pod_api_flags apis; /* of the flags */
@@ -240,6 +241,40 @@ static const struct {
      "to 1.36, 8 steps, 3 unread|error flag kube-apiserver a step 1: kube-apiserver 1.36 does not "
      "start: "
      "unrecognized feature gate: Gone\n"},
+    {"a gate of a controller manager that a step locks",
+     {{SERVER("a", 36, 35, 34)}},
+     {{.name = "kcm",
+       .binary = 36,
+       .emulation = 35,
+       .read = true,
+       .gates = "CSIServiceAccountTokenSecrets=0"},
+      {.name = "sched", .binary = 36, .emulation = 35, .read = true, .gates = "GenericWorkload=0"}},
+     35,
+     36,
+     false,
+     0,
+     "to 1.36, 5 steps, 1 unread|error flag kube-controller-manager kcm step 2: "
+     "kube-controller-manager 1.36 does not start: cannot set feature gate "
+     "CSIServiceAccountTokenSecrets to false, feature is locked to true\n"},
+    {"a gate that the new binary of a scheduler does not have",
+     {{SERVER("a", 35, 35, 34)}},
+     {KCM(35), {.name = "sched", .binary = 35, .emulation = 35, .read = true, .gates = "Gone=1"}},
+     35,
+     36,
+     false,
+     0,
+     "to 1.36, 8 steps, 2 unread|error flag kube-scheduler sched step 3: kube-scheduler 1.36 does "
+     "not start: unrecognized feature gate: Gone\n"},
+    {"the flags of a controller manager were not read: the metrics show what is not the default",
+     {{SERVER("a", 36, 35, 34)}},
+     {{.name = "kcm", .binary = 36, .emulation = 35, .gates = "CSIServiceAccountTokenSecrets=0"},
+      {.name = "sched", .binary = 36, .emulation = 35}},
+     35,
+     36,
+     false,
+     0,
+     "to 1.36, 5 steps, 3 unread|error flag kube-controller-manager kcm step 2: "
+     "kube-controller-manager 1.36 does not start: cannot set feature gate\n"},
     {"gates beyond the data",
      {{SERVER("a", 36, 36, 35), .gates = "Gone=1"}},
      OTHERS(36),
@@ -482,16 +517,29 @@ static size_t make_peers(const struct one *servers, struct ek_arena *arena,
     return n;
 }
 
-static size_t make_instances(const struct one *controllers, struct ek_instance_fact *instances)
+/* The gates of controllers that are not read are those of their metrics; the arena does not need a
+ * probe that lives longer. */
+static size_t make_instances(const struct one *controllers, struct ek_arena *arena,
+                             struct ek_instance_fact *instances)
 {
     size_t n = 0;
 
-    for (; n < ROWS_MAX && controllers[n].name; n++)
-        instances[n] = (struct ek_instance_fact){.component = !strcmp(controllers[n].name, "kcm")
-                                                                  ? EK_KUBE_CONTROLLER_MANAGER
-                                                                  : EK_KUBE_SCHEDULER,
-                                                 .name = controllers[n].name,
-                                                 .versions = versions(&controllers[n])};
+    for (; n < ROWS_MAX && controllers[n].name; n++) {
+        const struct one *one = &controllers[n];
+        struct ek_pod_gate *flags = ek_arena_alloc(arena, 8 * sizeof *flags);
+        struct ek_feature_gate *metrics = ek_arena_alloc(arena, 8 * sizeof *metrics);
+        struct ek_probe *probe = ek_arena_alloc(arena, sizeof *probe);
+        size_t n_gates = parse_gates(one->gates, one->stage, arena, flags, metrics);
+        *probe = (struct ek_probe){.gates = metrics, .n_gates = n_gates};
+        instances[n] = (struct ek_instance_fact){
+            .component = !strcmp(one->name, "kcm") ? EK_KUBE_CONTROLLER_MANAGER : EK_KUBE_SCHEDULER,
+            .name = one->name,
+            .flags_read = one->read,
+            .flag_gates = flags,
+            .n_flag_gates = one->read ? n_gates : 0,
+            .probe = probe,
+            .versions = versions(one)};
+    }
     return n;
 }
 
@@ -559,7 +607,7 @@ START_TEST(clusters)
     if (rows[_i].ignored)
         spec.policy.ignored = 1u << rows[_i].ignored;
     facts.n_peers = make_peers(rows[_i].servers, report.arena, peers, probes);
-    facts.n_instances = make_instances(rows[_i].controllers, instances);
+    facts.n_instances = make_instances(rows[_i].controllers, report.arena, instances);
     ek_plan_cluster_read(&facts, &spec, &data, &report, &cluster);
     struct ek_minor to = rows[_i].to ? minor(rows[_i].to) : ek_plan_cluster_next(&cluster);
     if (cluster.complete)
