@@ -22,7 +22,7 @@ static const struct {
     {"expression", "The target refuses the CEL expression"},
     {"expression-rollback", "The version before the upgrade refuses the CEL expression"},
     {"expression-broken", "No version compiles the CEL expression"},
-    {"flag", "A kube-apiserver of the target does not start with the flag"},
+    {"flag", "A component of the target does not start with the flag"},
     {"beyond-data", "The data does not cover the version"},
     {"steps", "No order of steps was found"},
     {"not-enumerated", "The list of API servers is not known"},

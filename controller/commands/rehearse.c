@@ -40,7 +40,7 @@ static int read_document(void *ctx, const struct ek_manifest_document *document,
 
     if (rc)
         return ek_err_prefix(err, "document at line %zu", document->first_line + 1);
-    if (doc && ek_server_args_read(yyjson_doc_get_root(doc), m->args))
+    if (doc && ek_server_args_read(yyjson_doc_get_root(doc), EK_KUBE_APISERVER, m->args))
         m->doc = doc;
     else
         yyjson_doc_free(doc);

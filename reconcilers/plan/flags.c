@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags of a kube-apiserver in manifests: Pods, Pod templates, and configurations of kubeadm. */
+/* Flags and feature gates of components in manifests: Pods, Pod templates, configurations of
+ * kubeadm and of nodes. */
 #include <string.h>
 
 #include "api/obj.h"
@@ -47,7 +48,7 @@ static const char *place_of(const struct ek_server_args *args, const char *gate)
     return ret ? ret : args->place[0];
 }
 
-static const char *remedy_of(enum ek_feature_problem_kind kind)
+static const char *remedy_of(enum ek_component component, enum ek_feature_problem_kind kind)
 {
     static const char *const texts[] = {
         [EK_FEATURE_BAD_TEXT] = "write Name=true or Name=false",
@@ -56,6 +57,12 @@ static const char *remedy_of(enum ek_feature_problem_kind kind)
         [EK_FEATURE_TOO_NEW] = "set the gate after the emulation version was raised",
         [EK_FEATURE_DEPENDENT] = "set both gates to the same value",
     };
+    bool is_node = component == EK_KUBELET || component == EK_KUBE_PROXY; /* a configuration */
+
+    if (is_node && (kind == EK_FEATURE_UNKNOWN || kind == EK_FEATURE_LOCKED))
+        return "remove the gate from featureGates before the upgrade";
+    if (is_node && kind == EK_FEATURE_TOO_NEW)
+        return "set the gate after the upgrade";
     return texts[kind];
 }
 
@@ -90,22 +97,46 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component c
         .rule = "flag",
         .message = ek_arena_printf(arena, "%s %s does not start: %s", ek_component_name(component),
                                    at, problem->text),
-        .remedy = remedy_of(problem->kind),
+        .remedy = remedy_of(component, problem->kind),
     };
     if (older && (problem->kind == EK_FEATURE_UNKNOWN || problem->kind == EK_FEATURE_DEPENDENT))
         weaken(data, problem, arena, ret_finding, at);
     return true;
 }
 
-static void say_problem(const struct ek_plan_check *check, const struct ek_server_args *args,
-                        const struct ek_feature_problem *problem)
+/* The command line of a component in a manifest. */
+struct line {
+    const struct ek_plan_check *check;
+    enum ek_component component;
+    struct ek_server_args args;
+};
+
+/* Adds a problem of a gate that is set at a place. */
+static void say_problem(const struct ek_plan_check *check, enum ek_component component,
+                        const char *place, const struct ek_feature_problem *problem)
 {
     struct ek_plan_finding f;
 
-    if (ek_plan_gate_problem__(check->target->data, EK_KUBE_APISERVER, check->target->to, problem,
+    if (ek_plan_gate_problem__(check->target->data, component, check->target->to, problem,
                                check->report->arena, &f))
-        ek_plan_say__(check, f.severity, f.rule, place_of(args, problem->gate), f.message,
-                      f.remedy);
+        ek_plan_say__(check, f.severity, f.rule, place, f.message, f.remedy);
+}
+
+/* True for a target whose gates are known; else says that the gates at place are not. */
+static bool knows_gates(const struct ek_plan_check *check, const char *place)
+{
+    const struct ek_plan_target *target = check->target;
+    char at[EK_MINOR_SIZE];
+
+    if (ek_minor_cmp(target->to, target->data->binary) <= 0 &&
+        ek_minor_cmp(target->to, target->data->oldest) >= 0)
+        return true;
+    if (place)
+        ek_plan_say__(check, EK_PLAN_UNKNOWN, "flag", place,
+                      ek_arena_printf(check->report->arena, "the feature gates of %s are not known",
+                                      ek_minor_format(target->to, at)),
+                      "use a release of Evenkeel that knows the target");
+    return false;
 }
 
 /* The place of the first of the flags about APIs; NULL without. */
@@ -158,52 +189,113 @@ static void say_apis(const struct ek_plan_check *check, const struct ek_server_a
                       "correct the flag with the upgrade");
 }
 
-static void say_start(const struct ek_plan_check *check, const struct ek_server_args *args)
+static void say_start(const struct line *line)
 {
+    const struct ek_plan_check *check = line->check;
+    const struct ek_server_args *args = &line->args;
     const struct ek_plan_data *data = check->target->data;
+    const char *name = ek_component_name(line->component);
     struct ek_arena *arena = check->report->arena;
     struct ek_start start;
     char at[EK_MINOR_SIZE];
 
-    if (ek_minor_cmp(check->target->to, data->binary) > 0 ||
-        ek_minor_cmp(check->target->to, data->oldest) < 0) {
-        if (find_place(args, GATES))
-            ek_plan_say__(check, EK_PLAN_UNKNOWN, "flag", find_place(args, GATES),
-                          ek_arena_printf(arena, "the feature gates of %s are not known",
-                                          ek_minor_format(check->target->to, at)),
-                          "use a release of Evenkeel that knows the target");
+    if (!knows_gates(check, find_place(args, GATES)))
         return;
-    }
     if (ek_minor_cmp(check->target->to, COMPAT_FLAG_SINCE) < 0 && find_place(args, COMPAT_FLAG))
         ek_plan_say__(check, EK_PLAN_ERROR, "flag", find_place(args, COMPAT_FLAG),
-                      ek_arena_printf(arena, SERVER " %s does not have the flag " COMPAT_FLAG,
+                      ek_arena_printf(arena, "%s %s does not have the flag " COMPAT_FLAG, name,
                                       ek_minor_format(check->target->to, at)),
                       "remove the flag");
     ek_start_read(&data->features, check->target->to, args->text, args->n, EK_MINOR_UNKNOWN,
                   EK_MINOR_UNKNOWN, arena, &start);
     for (size_t i = 0; i < start.problems.n; i++)
-        say_problem(check, args, &start.problems.list[i]);
+        say_problem(check, line->component, place_of(args, start.problems.list[i].gate),
+                    &start.problems.list[i]);
     for (size_t i = 0; i < start.n_errors && !start.problems.n; i++)
         ek_plan_say__(check, EK_PLAN_ERROR, "flag", place_of(args, ""),
-                      ek_arena_printf(arena, SERVER " %s does not start: %s",
+                      ek_arena_printf(arena, "%s %s does not start: %s", name,
                                       ek_minor_format(check->target->to, at), start.errors[i]),
                       "correct the flag before the upgrade");
-    if (start.stage == EK_START_OK)
+    if (start.stage == EK_START_OK && line->component == EK_KUBE_APISERVER)
         say_apis(check, args, &start);
+}
+
+static bool check_line(const struct ek_plan_check *check, enum ek_component component)
+{
+    struct line line = {check, component, {.arena = check->report->arena}};
+    bool found = ek_server_args_read(check->object->value, component, &line.args);
+
+    if (found)
+        say_start(&line);
+    else if (line.args.unread)
+        ek_plan_say__(check, EK_PLAN_UNKNOWN, "flags-unread", line.args.unread_place,
+                      ek_arena_printf(check->report->arena,
+                                      "the flags of the %s cannot be read: %s",
+                                      ek_component_name(component), line.args.unread),
+                      "look for feature gates and API versions that the target does not have");
+    return found || line.args.unread;
+}
+
+/* ---- Configurations of nodes ---- */
+
+/* The component that a configuration with featureGates is for; EK_COMPONENT_MAX for others. */
+static enum ek_component configured(const struct ek_plan_check *check)
+{
+    static const struct {
+        const char *group, *kind;
+        enum ek_component component;
+    } kinds[] = {
+        {"kubelet.config.k8s.io/", "KubeletConfiguration", EK_KUBELET},
+        {"kubeproxy.config.k8s.io/", "KubeProxyConfiguration", EK_KUBE_PROXY},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(kinds); i++)
+        if (!strcmp(check->kind, kinds[i].kind) &&
+            !strncmp(check->api_version, kinds[i].group, strlen(kinds[i].group)))
+            return kinds[i].component;
+    return EK_COMPONENT_MAX;
+}
+
+/* A component of a node has the gates of its own version (featureGate.SetFromMap). */
+static bool check_configuration(const struct ek_plan_check *check)
+{
+    const struct ek_plan_target *target = check->target;
+    struct ek_arena *arena = check->report->arena;
+    enum ek_component component = configured(check);
+    yyjson_val *map = yyjson_obj_get(check->object->value, "featureGates"), *key, *value;
+    struct ek_feature_problems problems;
+    struct ek_features features;
+    size_t i, n;
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, EK_BUF_SMALL_MAX);
+    if (component == EK_COMPONENT_MAX)
+        return false;
+    if (!yyjson_obj_size(map) || !knows_gates(check, "featureGates"))
+        return true;
+    ek_json_each_member(map, i, n, key, value)
+    {
+        if (yyjson_is_bool(value))
+            ek_buf_printf(&text, "%s%s=%s", text.len ? "," : "", yyjson_get_str(key),
+                          yyjson_get_bool(value) ? "true" : "false");
+    }
+    ek_features_init(&features, &target->data->features, arena, target->to, EK_MINOR_UNKNOWN);
+    ek_features_set(&features, (struct ek_str){ek_buf_str(&text), text.len}, &problems);
+    for (i = 0; i < problems.n; i++) {
+        const char *gate = problems.list[i].gate;
+        say_problem(check, component,
+                    yyjson_obj_get(map, gate) ? ek_arena_printf(arena, "featureGates.%s", gate)
+                                              : "featureGates",
+                    &problems.list[i]);
+    }
+    return true;
 }
 
 bool ek_plan_check_flags__(const struct ek_plan_check *check)
 {
-    struct ek_server_args args = {.arena = check->report->arena};
+    bool found = check_configuration(check);
 
-    bool found = ek_server_args_read(check->object->value, &args);
-    if (found)
-        say_start(check, &args);
-    else if (args.unread)
-        ek_plan_say__(check, EK_PLAN_UNKNOWN, "flags-unread", args.unread_place,
-                      ek_arena_printf(check->report->arena,
-                                      "the flags of the " SERVER " cannot be read: %s",
-                                      args.unread),
-                      "look for feature gates and API versions that the target does not have");
-    return found || args.unread;
+    for (int c = EK_KUBE_APISERVER; c <= EK_KUBE_SCHEDULER; c++)
+        found |= check_line(check, (enum ek_component)c);
+    return found;
 }

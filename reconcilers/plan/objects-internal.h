@@ -58,8 +58,10 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component c
                             struct ek_minor binary, const struct ek_feature_problem *problem,
                             struct ek_arena *arena, struct ek_plan_finding *ret_finding);
 
-/* Flags of a kube-apiserver: in a Pod, in a Pod template, in a ClusterConfiguration of kubeadm.
- * True when the object has some, or a command that cannot be read. */
+/* Flags of a kube-apiserver, kube-controller-manager or kube-scheduler, in a Pod, in a Pod template
+ * or in a ClusterConfiguration of kubeadm, and feature gates of a KubeletConfiguration or
+ * KubeProxyConfiguration. True when the object is one of these, also with a command that cannot be
+ * read. */
 bool ek_plan_check_flags__(const struct ek_plan_check *check);
 
 #endif

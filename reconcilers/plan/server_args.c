@@ -5,8 +5,6 @@
 
 #include "api/obj.h"
 
-#define SERVER "kube-apiserver"
-
 static void add(struct ek_server_args *args, const char *text, const char *place)
 {
     if (args->n == args->max) {
@@ -37,6 +35,7 @@ static const char *base(const char *path)
 /* The words of a container, those of its command first. */
 struct line {
     struct ek_server_args *args;
+    const char *program; /* "kube-apiserver" */
     yyjson_val *container;
     const char *place; /* of the container: "spec.containers[0]" */
     size_t n_command;
@@ -72,7 +71,7 @@ static const char *place_of(const struct line *l, size_t at)
 
 /* The program among the words: the first, or behind Kubernetes' own go-runner
  * (k8s.io/release/images/build/go-runner) or hyperkube. l->n when it is not there. */
-static size_t find_server(const struct line *l)
+static size_t find_program(const struct line *l)
 {
     size_t at = 0;
 
@@ -81,15 +80,15 @@ static size_t find_server(const struct line *l)
     else if (l->n && !strcmp(base(l->words[0]), "go-runner"))
         for (at = 1; at < l->n && l->words[at][0] == '-';)
             at++;
-    return at < l->n && !strcmp(base(l->words[at]), SERVER) ? at : l->n;
+    return at < l->n && !strcmp(base(l->words[at]), l->program) ? at : l->n;
 }
 
-/* True when a script starts the server: its name, and then a flag, a variable or a line that goes
+/* True when a script starts the program: its name, and then a flag, a variable or a line that goes
  * on. */
-static bool starts_server(const char *script)
+static bool starts(const char *script, const char *program)
 {
-    for (const char *p = script; (p = strstr(p, SERVER)); p += strlen(SERVER)) {
-        const char *next = p + strlen(SERVER), *rest = next + strspn(next, " \t");
+    for (const char *p = script; (p = strstr(p, program)); p += strlen(program)) {
+        const char *next = p + strlen(program), *rest = next + strspn(next, " \t");
         if ((p == script || strchr(" \t\n/;&|(", p[-1])) && rest > next && *rest &&
             strchr("-\"$\\", *rest))
             return true;
@@ -107,18 +106,18 @@ static bool is_shell(const char *word)
     return false;
 }
 
-/* Notes why the words of a container that runs the server, or may, cannot be read. */
+/* Notes why the words of a container that runs the program, or may, cannot be read. */
 static void note_unread(const struct line *l)
 {
     struct ek_server_args *args = l->args;
-    bool may = !strcmp(ek_json_text(l->container, "name"), SERVER);
+    bool may = !strcmp(ek_json_text(l->container, "name"), l->program);
 
     for (size_t i = 1; i < l->n && is_shell(l->words[0]); i++)
-        may |= starts_server(l->words[i]);
+        may |= starts(l->words[i], l->program);
     if (!may || args->unread)
         return;
-    args->unread = l->n_command ? ek_arena_printf(args->arena, "its command is %s, not " SERVER,
-                                                  base(l->words[0]))
+    args->unread = l->n_command ? ek_arena_printf(args->arena, "its command is %s, not %s",
+                                                  base(l->words[0]), l->program)
                                 : "its command is that of its image";
     args->unread_place =
         l->n_command ? ek_arena_printf(args->arena, "%s.command", l->place) : l->place;
@@ -147,8 +146,9 @@ static yyjson_val *find_pod(yyjson_val *object, const char **ret_place)
     return NULL;
 }
 
-/* The command line of the container that runs the server. */
-static void read_pod(struct ek_server_args *args, yyjson_val *pod, const char *place)
+/* The command line of the container that runs the component. */
+static void read_pod(struct ek_server_args *args, enum ek_component component, yyjson_val *pod,
+                     const char *place)
 {
     size_t i, n;
     yyjson_val *container;
@@ -156,10 +156,13 @@ static void read_pod(struct ek_server_args *args, yyjson_val *pod, const char *p
     yyjson_arr_foreach(ek_json_get(pod, "spec", "containers", NULL), i, n, container)
     {
         struct line l = {
-            args, container, ek_arena_printf(args->arena, "%sspec.containers[%zu]", place, i),
-            0,    NULL,      0};
+            .args = args,
+            .program = ek_component_name(component),
+            .container = container,
+            .place = ek_arena_printf(args->arena, "%sspec.containers[%zu]", place, i),
+        };
         open_line(&l);
-        size_t at = find_server(&l);
+        size_t at = find_program(&l);
         if (at == l.n) {
             note_unread(&l);
             continue;
@@ -173,10 +176,10 @@ static void read_pod(struct ek_server_args *args, yyjson_val *pod, const char *p
 
 /* ---- kubeadm ---- */
 
-/* apiServer.extraArgs: a list of name and value since kubeadm.k8s.io/v1beta4, before that a map. */
-static void read_kubeadm(struct ek_server_args *args, yyjson_val *configuration)
+/* extraArgs: a list of name and value since kubeadm.k8s.io/v1beta4, before that a map. */
+static void read_kubeadm(struct ek_server_args *args, yyjson_val *configuration, const char *member)
 {
-    yyjson_val *extra = ek_json_get(configuration, "apiServer", "extraArgs", NULL), *key, *value;
+    yyjson_val *extra = ek_json_get(configuration, member, "extraArgs", NULL), *key, *value;
     size_t i, n;
 
     ek_json_each_member(extra, i, n, key, value)
@@ -184,7 +187,7 @@ static void read_kubeadm(struct ek_server_args *args, yyjson_val *configuration)
         const char *name = yyjson_get_str(key), *text = yyjson_get_str(value);
         if (name && text)
             add(args, ek_arena_printf(args->arena, "--%s=%s", name, text),
-                ek_arena_printf(args->arena, "apiServer.extraArgs.%s", name));
+                ek_arena_printf(args->arena, "%s.extraArgs.%s", member, name));
     }
     yyjson_arr_foreach(extra, i, n, value)
     {
@@ -192,19 +195,28 @@ static void read_kubeadm(struct ek_server_args *args, yyjson_val *configuration)
         const char *text = ek_json_str(value, "value", NULL);
         if (name && text)
             add(args, ek_arena_printf(args->arena, "--%s=%s", name, text),
-                ek_arena_printf(args->arena, "apiServer.extraArgs[%zu].value", i));
+                ek_arena_printf(args->arena, "%s.extraArgs[%zu].value", member, i));
     }
 }
 
-bool ek_server_args_read(yyjson_val *object, struct ek_server_args *args)
+/* The member of a ClusterConfiguration. */
+static const char *member_of(enum ek_component component)
+{
+    return component == EK_KUBE_APISERVER            ? "apiServer"
+           : component == EK_KUBE_CONTROLLER_MANAGER ? "controllerManager"
+                                                     : "scheduler";
+}
+
+bool ek_server_args_read(yyjson_val *object, enum ek_component component,
+                         struct ek_server_args *args)
 {
     const char *place;
     yyjson_val *pod = find_pod(object, &place);
 
     if (pod)
-        read_pod(args, pod, place);
+        read_pod(args, component, pod, place);
     else if (!strcmp(ek_json_text(object, "kind"), "ClusterConfiguration") &&
              !strncmp(ek_json_text(object, "apiVersion"), "kubeadm.k8s.io/", 15))
-        read_kubeadm(args, object);
+        read_kubeadm(args, object, member_of(component));
     return args->n > 0;
 }

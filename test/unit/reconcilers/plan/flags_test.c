@@ -93,7 +93,7 @@ static const struct {
      CONTAINER("command: [hyperkube, kube-apiserver, --feature-gates=Nope=true]"), 35, 36,
      "error flag spec.containers[0].command[2]" NOPE},
     {"a part of hyperkube that is another one",
-     CONTAINER("command: [hyperkube, kube-scheduler, --feature-gates=Nope=true]"), 35, 36, ""},
+     CONTAINER("command: [hyperkube, kubelet, --feature-gates=Nope=true]"), 35, 36, ""},
     {"a script",
      CONTAINER("command: [/bin/sh, -c, 'exec /usr/local/bin/kube-apiserver "
                "--feature-gates=Nope=true']"),
@@ -118,6 +118,63 @@ static const struct {
      35, 36, "error flag spec.jobTemplate.spec.template.spec.containers[0].command[1]" NOPE},
     {"a template alone", "apiVersion: v1\nkind: PodTemplate\ntemplate: " TEMPLATE "\n", 35, 36,
      "error flag template.spec.containers[0].command[1]" NOPE},
+    {"a controller manager",
+     CONTAINER("command: [kube-controller-manager, --feature-gates=Nope=true]"), 35, 36,
+     "error flag spec.containers[0].command[1]: kube-controller-manager 1.36 does not start: "
+     "unrecognized feature gate: Nope -> remove the gate"},
+    {"a controller manager that emulates",
+     CONTAINER("command: [kube-controller-manager, --emulated-version=1.33, "
+               "--min-compatibility-version=1.34]"),
+     35, 36,
+     "error flag spec.containers[0].command[1]: kube-controller-manager 1.36 does not start: "
+     "minCompatibilityVersion version 1.34 is not between [1.33, 1.33] -> "},
+    {"a scheduler in a script", CONTAINER("command: [sh, -c, 'kube-scheduler --v=2']"), 35, 36,
+     "unknown flags-unread spec.containers[0].command: the flags of the kube-scheduler cannot be "
+     "read: its command is sh, not kube-scheduler -> "},
+    {"APIs are not those of a scheduler",
+     CONTAINER("command: [kube-scheduler, --emulation-forward-compatible]"), 35, 36, ""},
+    {"a controller manager in kubeadm",
+     "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\ncontrollerManager: "
+     "{extraArgs: {feature-gates: CSIServiceAccountTokenSecrets=false}}\n",
+     35, 36,
+     "error flag controllerManager.extraArgs.feature-gates: kube-controller-manager 1.36 does not "
+     "start: cannot set feature gate CSIServiceAccountTokenSecrets to false, "},
+    {"a scheduler in kubeadm",
+     "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nscheduler: {extraArgs: "
+     "[{name: feature-gates, value: 'Nope=true'}]}\n",
+     35, 36,
+     "error flag scheduler.extraArgs[0].value: kube-scheduler 1.36 does not start: unrecognized "},
+    {"a kubelet",
+     "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: "
+     "{Nope: true, AllAlpha: false}\n",
+     35, 36,
+     "error flag featureGates.Nope: kubelet 1.36 does not start: unrecognized feature gate: Nope "
+     "-> remove the gate from featureGates"},
+    {"a kubelet with a gate that is locked",
+     "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: "
+     "{CSIServiceAccountTokenSecrets: false}\n",
+     35, 36,
+     "error flag featureGates.CSIServiceAccountTokenSecrets: kubelet 1.36 does not start: cannot "},
+    {"a kubelet of an older version",
+     "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: "
+     "{CSIServiceAccountTokenSecrets: true}\n",
+     33, 34,
+     "error flag featureGates.CSIServiceAccountTokenSecrets: kubelet 1.34 does not start: cannot "
+     "set feature gate CSIServiceAccountTokenSecrets to true, feature is PreAlpha at "},
+    {"a kubelet beyond the data",
+     "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nfeatureGates: "
+     "{CSIServiceAccountTokenSecrets: false}\n",
+     36, 37, "unknown flag featureGates: the feature gates of 1.37 are not known -> "},
+    {"a kubelet without gates",
+     "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", 36, 37, ""},
+    {"a kube-proxy",
+     "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\nfeatureGates: "
+     "{Nope: false}\n",
+     35, 36, "error flag featureGates.Nope: kube-proxy 1.36 does not start: unrecognized "},
+    {"gates of kubeadm itself",
+     "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nfeatureGates: "
+     "{ControlPlaneKubeletLocalMode: true}\n",
+     35, 36, ""},
     {"a target whose APIs are not in the data", SERVER("--emulation-forward-compatible"), 34, 35,
      ""},
     {"forward compatible, in kubeadm",
