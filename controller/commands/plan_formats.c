@@ -29,6 +29,7 @@ static const struct {
     {"version-unknown", "The version of a component is not known"},
     {"version-assumed", "The emulation version of a component is not proven"},
     {"flags-unread", "The flags of a component cannot be read"},
+    {"alpha-emulated", "Alpha features are on while an older version is emulated"},
     {"not-planned", "The plan has no step for the component"},
     {"api-use", "An API version goes that clients may still use"},
     {"api-requested", "Clients requested an API version that goes"},

@@ -420,6 +420,55 @@ static void check_served(const struct checker *c, const struct ek_upgrade_step *
             .remedy = "correct the flag with the step, not later"});
 }
 
+/* Alpha features of a component that emulates, at the start (number 0) or after a step: the first
+ * state alone, because the others have them as well. */
+static void check_alpha(const struct checker *c, size_t part, const struct ek_part_versions *at,
+                        size_t number)
+{
+    const char *name = c->cluster->parts[part].name;
+    const struct ek_plan_instance *instance = &c->cluster->instances[part];
+    struct ek_arena *arena = c->report->arena;
+    struct ek_feature_problems problems; /* findings of their own: such a server does not start */
+    struct ek_features features;
+    bool *served = NULL;
+    char binary[EK_MINOR_SIZE], emulation[EK_MINOR_SIZE];
+
+    if (ek_minor_cmp(at->emulation, at->binary) >= 0 ||
+        ek_minor_cmp(at->binary, c->data->binary) > 0 ||
+        ek_minor_cmp(at->emulation, c->data->oldest) < 0)
+        return;
+    for (size_t i = 0; i < c->report->n; i++)
+        if (!strcmp(c->report->list[i].rule, "alpha-emulated") &&
+            !strcmp(c->report->list[i].source, name))
+            return;
+    ek_features_init(&features, &c->data->features, arena, at->emulation, at->min_compat);
+    ek_features_set(&features, ek_str_from(instance->gates), &problems);
+    if (problems.n)
+        return;
+    if (has_api_flags(&instance->apis) && !ek_minor_cmp(at->binary, c->data->binary)) {
+        served = ek_arena_alloc(arena, c->data->n_resources + 1);
+        struct ek_api_config config = ek_plan_api_config(instance, at, &features);
+        ek_api_served(c->data, &config, arena, served);
+    }
+    const char *names = ek_plan_alpha__(c->data, &features, served, arena);
+    if (!names)
+        return;
+    ek_plan_report_add(
+        c->report,
+        &(struct ek_plan_finding){
+            .severity = EK_PLAN_WARNING,
+            .rule = "alpha-emulated",
+            .source = name,
+            .object = number ? ek_arena_printf(arena, "step %zu", number) : "",
+            .message = ek_arena_printf(
+                arena,
+                "%s %s emulates %s with alpha features, which Kubernetes does not support: %s",
+                ek_component_name(c->cluster->parts[part].component),
+                ek_minor_format(at->binary, binary), ek_minor_format(at->emulation, emulation),
+                names),
+            .remedy = EK_PLAN_ALPHA_REMEDY});
+}
+
 /* True when the step leads to the release, or past it. */
 static bool reaches(const struct ek_upgrade_step *step, struct ek_minor release)
 {
@@ -575,8 +624,11 @@ void ek_plan_cluster_check(const struct ek_plan_cluster *cluster, const struct e
 {
     const struct checker c = {cluster, data, report};
 
+    for (size_t i = 0; i < cluster->n; i++)
+        check_alpha(&c, i, &cluster->parts[i].at, 0);
     for (size_t i = 0; i < steps->n; i++) {
         check_gates(&c, &steps->list[i], i + 1);
+        check_alpha(&c, steps->list[i].part, &steps->list[i].after, i + 1);
         if (cluster->parts[steps->list[i].part].component != EK_KUBE_APISERVER)
             continue;
         check_served(&c, &steps->list[i], i + 1);

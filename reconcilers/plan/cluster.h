@@ -53,8 +53,8 @@ struct ek_minor ek_plan_cluster_next(const struct ek_plan_cluster *cluster);
 struct ek_minor ek_plan_cluster_oldest(const struct ek_plan_cluster *cluster);
 
 /* Reports the feature gates with which an API server or a controller does not start after a step,
- * the APIs that a server serves before a step and not after it, and those of them that clients
- * requested of any server. */
+ * the alpha features of components that emulate, the APIs that a server serves before a step and
+ * not after it, and those of them that clients requested of any server. */
 void ek_plan_cluster_check(const struct ek_plan_cluster *cluster, const struct ek_steps *steps,
                            const struct ek_plan_data *data, struct ek_plan_report *report);
 

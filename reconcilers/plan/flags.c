@@ -104,6 +104,53 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component c
     return true;
 }
 
+/* ---- Alpha ---- */
+
+#define ALPHA_SHOWN 5
+
+/* A list that shows its first names, and how many there are besides. */
+struct names {
+    struct ek_arena *arena;
+    const char *text;
+    size_t n;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    if (names->n++ < ALPHA_SHOWN)
+        names->text =
+            ek_arena_printf(names->arena, "%s%s%s", names->text, *names->text ? ", " : "", name);
+}
+
+const char *ek_plan_alpha__(const struct ek_plan_data *data, const struct ek_features *gates,
+                            const bool *served, struct ek_arena *arena)
+{
+    struct names names = {.arena = arena, .text = ""};
+    const struct ek_api_row *last = NULL;
+
+    for (size_t i = 0; i < gates->n_raw; i++) {
+        const struct ek_feature *gate =
+            ek_feature_find(gates->registry, ek_str_from(gates->raw[i].name));
+        if (gate && gates->raw[i].on &&
+            ek_feature_spec_at(gate, gates->emulation, gates->min_compat)->stage ==
+                EK_FEATURE_ALPHA)
+            add_name(&names, gate->name);
+    }
+    for (size_t i = 0; served && i < data->n_resources; i++) {
+        const struct ek_api_row *row = &data->resources[i];
+        if (!served[i] || !strstr(row->version, "alpha") ||
+            (last && !strcmp(last->group, row->group) && !strcmp(last->version, row->version)))
+            continue;
+        last = row;
+        add_name(&names, ek_arena_printf(arena, "%s/%s", row->group, row->version));
+    }
+    return names.n <= ALPHA_SHOWN
+               ? (names.n ? names.text : NULL)
+               : ek_arena_printf(arena, "%s and %zu more", names.text, names.n - ALPHA_SHOWN);
+}
+
+/* ---- Command lines ---- */
+
 /* The command line of a component in a manifest. */
 struct line {
     const struct ek_plan_check *check;
@@ -152,9 +199,9 @@ static const char *api_place(const struct ek_server_args *args)
 }
 
 /* --runtime-config and the flags for forward compatibility, which the binary of the data alone is
- * known to take. */
-static void say_apis(const struct ek_plan_check *check, const struct ek_server_args *args,
-                     const struct ek_start *start)
+ * known to take. Returns the resources that are served; NULL: not known. */
+static const bool *say_apis(const struct ek_plan_check *check, const struct ek_server_args *args,
+                            const struct ek_start *start)
 {
     const struct ek_plan_data *data = check->target->data;
     struct ek_arena *arena = check->report->arena;
@@ -163,7 +210,7 @@ static void say_apis(const struct ek_plan_check *check, const struct ek_server_a
     char at[EK_MINOR_SIZE];
 
     if (!place || ek_minor_cmp(check->target->to, data->binary) != 0)
-        return;
+        return NULL;
     ek_minor_format(check->target->to, at);
     ek_pod_api_flags_read(args->text, args->n, arena, &flags);
     if (*flags.unread) {
@@ -171,7 +218,7 @@ static void say_apis(const struct ek_plan_check *check, const struct ek_server_a
             check, EK_PLAN_UNKNOWN, "flag", place,
             ek_arena_printf(arena, "the flags about APIs cannot be read: %s", flags.unread),
             "write the flags out");
-        return;
+        return NULL;
     }
     const struct ek_api_config config = {
         .emulation = start->emulation,
@@ -181,12 +228,34 @@ static void say_apis(const struct ek_plan_check *check, const struct ek_server_a
         .runtime_forward_compatible = flags.apis.runtime_forward,
         .features = &start->gates,
         .no_fairness = flags.apis.no_fairness};
-    const char *why =
-        ek_api_served(data, &config, arena, ek_arena_alloc(arena, data->n_resources + 1));
+    bool *served = ek_arena_alloc(arena, data->n_resources + 1);
+    const char *why = ek_api_served(data, &config, arena, served);
     if (why)
         ek_plan_say__(check, EK_PLAN_ERROR, "flag", place,
                       ek_arena_printf(arena, SERVER " %s does not start: %s", at, why),
                       "correct the flag with the upgrade");
+    return why ? NULL : served;
+}
+
+static void say_alpha(const struct line *line, const struct ek_start *start, const bool *served)
+{
+    const struct ek_plan_target *target = line->check->target;
+    struct ek_arena *arena = line->check->report->arena;
+    const char *names, *place = find_place(&line->args, GATES);
+    char at[EK_MINOR_SIZE], emulation[EK_MINOR_SIZE];
+
+    if (ek_minor_cmp(start->emulation, target->to) >= 0)
+        return;
+    names = ek_plan_alpha__(target->data, &start->gates, served, arena);
+    if (names)
+        ek_plan_say__(
+            line->check, EK_PLAN_WARNING, "alpha-emulated", place ? place : api_place(&line->args),
+            ek_arena_printf(arena,
+                            "%s %s emulates %s with alpha features, which Kubernetes does "
+                            "not support: %s",
+                            ek_component_name(line->component), ek_minor_format(target->to, at),
+                            ek_minor_format(start->emulation, emulation), names),
+            EK_PLAN_ALPHA_REMEDY);
 }
 
 static void say_start(const struct line *line)
@@ -216,8 +285,10 @@ static void say_start(const struct line *line)
                       ek_arena_printf(arena, "%s %s does not start: %s", name,
                                       ek_minor_format(check->target->to, at), start.errors[i]),
                       "correct the flag before the upgrade");
-    if (start.stage == EK_START_OK && line->component == EK_KUBE_APISERVER)
-        say_apis(check, args, &start);
+    if (start.stage != EK_START_OK)
+        return;
+    bool is_server = line->component == EK_KUBE_APISERVER;
+    say_alpha(line, &start, is_server ? say_apis(check, args, &start) : NULL);
 }
 
 static bool check_line(const struct ek_plan_check *check, enum ek_component component)

@@ -58,6 +58,18 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component c
                             struct ek_minor binary, const struct ek_feature_problem *problem,
                             struct ek_arena *arena, struct ek_plan_finding *ret_finding);
 
+/*
+ * The alpha features that the flags switch on ("AllAlpha, Foo"), and with served (one for each
+ * resource of data; NULL: not known) the alpha versions of APIs. NULL without any. Kubernetes does
+ * not support them while an older version is emulated (KEP-4330;
+ * component-base/compatibility/registry.go: enabledAlphaFeatures,
+ * apiserver/pkg/server/options/api_enablement.go at 1.36, which warns of versions that are named
+ * alone).
+ */
+#define EK_PLAN_ALPHA_REMEDY "turn the alpha features off until the emulation version is raised"
+const char *ek_plan_alpha__(const struct ek_plan_data *data, const struct ek_features *gates,
+                            const bool *served, struct ek_arena *arena);
+
 /* Flags of a kube-apiserver, kube-controller-manager or kube-scheduler, in a Pod, in a Pod template
  * or in a ClusterConfiguration of kubeadm, and feature gates of a KubeletConfiguration or
  * KubeProxyConfiguration. True when the object is one of these, also with a command that cannot be

@@ -241,6 +241,22 @@ static const struct {
      "to 1.36, 8 steps, 3 unread|error flag kube-apiserver a step 1: kube-apiserver 1.36 does not "
      "start: "
      "unrecognized feature gate: Gone\n"},
+    {"an alpha feature while an older version is emulated, today",
+     {{SERVER("a", 36, 35, 34), .gates = "GenericWorkload=1"}},
+     OTHERS(35),
+     36,
+     false,
+     0,
+     "to 1.36, 7 steps, 3 unread|warning alpha-emulated kube-apiserver a : kube-apiserver 1.36 "
+     "emulates 1.35 with alpha features, which Kubernetes does not support: GenericWorkload\n"},
+    {"alpha versions, after a step, once",
+     {{SERVER("a", 34, 34, 33), .apis = {.runtime_config = "api/alpha=true"}}},
+     OTHERS(34),
+     36,
+     false,
+     0,
+     "to 1.36, 12 steps, 3 unread|warning alpha-emulated kube-apiserver a step 1: kube-apiserver "
+     "1.36 emulates 1.34 with alpha features, which Kubernetes does not support: \n"},
     {"a gate of a controller manager that a step locks",
      {{SERVER("a", 36, 35, 34)}},
      {{.name = "kcm",
@@ -301,7 +317,9 @@ static const struct {
      36,
      false,
      0,
-     "to 1.36, 8 steps, 3 unread AllAlpha=true|unknown flags-unread kube-apiserver a :\n"},
+     "to 1.36, 8 steps, 3 unread AllAlpha=true|unknown flags-unread kube-apiserver a :\n"
+     "warning alpha-emulated kube-apiserver a step 1: kube-apiserver 1.36 emulates 1.35 with alpha "
+     "features, which Kubernetes does not support: AllAlpha\n"},
 
     {"an API goes that is served",
      {{SERVER("a", 36, 36, 35), .served = "networking.k8s.io/v1beta1/ipaddresses"}},

@@ -118,6 +118,25 @@ static const struct {
      35, 36, "error flag spec.jobTemplate.spec.template.spec.containers[0].command[1]" NOPE},
     {"a template alone", "apiVersion: v1\nkind: PodTemplate\ntemplate: " TEMPLATE "\n", 35, 36,
      "error flag template.spec.containers[0].command[1]" NOPE},
+    {"alpha features while an older version is emulated",
+     SERVER("--emulated-version=1.35, "
+            "'--feature-gates=GenericWorkload=true,AllAlpha=true,APIServerTracing=true'"),
+     35, 36,
+     "warning alpha-emulated spec.containers[1].args[1]: kube-apiserver 1.36 emulates 1.35 with "
+     "alpha features, which Kubernetes does not support: GenericWorkload, AllAlpha -> "},
+    {"an alpha feature of a scheduler",
+     CONTAINER("command: [kube-scheduler, --emulated-version=1.35, "
+               "--feature-gates=GenericWorkload=true]"),
+     35, 36,
+     "warning alpha-emulated spec.containers[0].command[2]: kube-scheduler 1.36 emulates 1.35 with "
+     "alpha features, which Kubernetes does not support: GenericWorkload -> turn the alpha"},
+    {"alpha versions while an older version is emulated",
+     SERVER("--emulated-version=1.35, --runtime-config=api/alpha=true"), 35, 36,
+     "warning alpha-emulated spec.containers[1].args[1]: kube-apiserver 1.36 emulates 1.35 with "
+     "alpha features, which Kubernetes does not support: "},
+    {"alpha features without emulation", SERVER("--feature-gates=AllAlpha=true"), 35, 36, ""},
+    {"an alpha feature that is off",
+     SERVER("--emulated-version=1.35, --feature-gates=GenericWorkload=false"), 35, 36, ""},
     {"a controller manager",
      CONTAINER("command: [kube-controller-manager, --feature-gates=Nope=true]"), 35, 36,
      "error flag spec.containers[0].command[1]: kube-controller-manager 1.36 does not start: "
