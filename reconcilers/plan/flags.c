@@ -258,6 +258,27 @@ static void say_alpha(const struct line *line, const struct ek_start *start, con
             EK_PLAN_ALPHA_REMEDY);
 }
 
+static bool is_ours(const char *arg)
+{
+    static const char *const flags[] = {"--emulated-version", COMPAT_FLAG, GATES};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(flags); i++)
+        if (!strncmp(arg, flags[i], strlen(flags[i])))
+            return true;
+    return false;
+}
+
+/* The place of a variable whose value the manifest does not have, in a flag about versions and
+ * gates or in place of a flag; NULL without. */
+static const char *find_variable(const struct ek_server_args *args)
+{
+    for (size_t i = 0; i < args->n; i++)
+        if (strstr(args->text[i], "$(") && (is_ours(args->text[i]) || args->text[i][0] == '$' ||
+                                            (i && is_ours(args->text[i - 1]))))
+            return args->place[i];
+    return NULL;
+}
+
 static void say_start(const struct line *line)
 {
     const struct ek_plan_check *check = line->check;
@@ -275,6 +296,16 @@ static void say_start(const struct line *line)
                       ek_arena_printf(arena, "%s %s does not have the flag " COMPAT_FLAG, name,
                                       ek_minor_format(check->target->to, at)),
                       "remove the flag");
+    const char *variable = find_variable(args);
+    if (variable) {
+        ek_plan_say__(check, EK_PLAN_UNKNOWN, "flags-unread", variable,
+                      ek_arena_printf(arena,
+                                      "the flags of the %s cannot be read: the manifest does not "
+                                      "have the value of a variable",
+                                      name),
+                      "write the value out, or set it with env of the container");
+        return;
+    }
     ek_start_read(&data->features, check->target->to, args->text, args->n, EK_MINOR_UNKNOWN,
                   EK_MINOR_UNKNOWN, arena, &start);
     for (size_t i = 0; i < start.problems.n; i++)

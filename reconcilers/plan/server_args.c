@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/base/buf.h"
 #include "api/obj.h"
 
 static void add(struct ek_server_args *args, const char *text, const char *place)
@@ -43,6 +44,45 @@ struct line {
     size_t n;
 };
 
+/* The value of a variable of the container; NULL for one that the manifest does not have. */
+static const char *variable(const struct line *l, const char *name, size_t len)
+{
+    yyjson_val *one;
+    const char *ret = NULL;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(l->container, "env"), i, n, one)
+    {
+        const char *its = ek_json_text(one, "name"), *value = ek_json_text(one, "value");
+        if (strlen(its) == len && !strncmp(its, name, len))
+            ret = yyjson_obj_get(one, "valueFrom") || strstr(value, "$(") ? NULL : value;
+    }
+    return ret;
+}
+
+/* A word with the variables that the container sets, as kubelets expand it; another variable stays
+ * (third_party/forked/golang/expansion/expand.go:Expand at 1.36). */
+static const char *expand(const struct line *l, const char *word)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, EK_BUF_SMALL_MAX);
+    if (!strchr(word, '$'))
+        return word;
+    for (const char *p = word; *p; p++) {
+        const char *end = p[0] == '$' && p[1] == '(' ? strchr(p, ')') : NULL;
+        const char *value = end ? variable(l, p + 2, (size_t)(end - p - 2)) : NULL;
+        if (value) {
+            ek_buf_puts(&text, value);
+            p = end;
+        } else {
+            ek_buf_printf(&text, "%c", *p);
+            p += p[0] == '$' && p[1] == '$'; /* a dollar */
+        }
+    }
+    return text.failed ? word : ek_arena_strdup(l->args->arena, ek_buf_str(&text));
+}
+
 static void open_line(struct line *l)
 {
     yyjson_val *lists[] = {yyjson_obj_get(l->container, "command"),
@@ -56,7 +96,7 @@ static void open_line(struct line *l)
     for (size_t k = 0; k < EK_ARRAY_SIZE(lists); k++)
         yyjson_arr_foreach(lists[k], i, n, word)
         {
-            l->words[l->n++] = yyjson_is_str(word) ? yyjson_get_str(word) : "";
+            l->words[l->n++] = yyjson_is_str(word) ? expand(l, yyjson_get_str(word)) : "";
         }
 }
 

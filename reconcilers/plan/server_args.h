@@ -16,7 +16,8 @@
 /* Arguments, each with its place in the object. Zero-initialise with arena. */
 struct ek_server_args {
     struct ek_arena *arena;
-    const char **text;  /* "--name=value", or words as the container has them */
+    const char **text;  /* "--name=value", or words of the container with the values of its env;
+                           "$(NAME)" is a variable whose value the manifest does not have */
     const char **place; /* "spec.containers[0].command[3]" */
     size_t n, max;
     const char *unread;       /* why a container that runs the component, or may, cannot be read:

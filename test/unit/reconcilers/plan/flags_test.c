@@ -137,6 +137,25 @@ static const struct {
     {"alpha features without emulation", SERVER("--feature-gates=AllAlpha=true"), 35, 36, ""},
     {"an alpha feature that is off",
      SERVER("--emulated-version=1.35, --feature-gates=GenericWorkload=false"), 35, 36, ""},
+    {"gates of a variable of the container",
+     CONTAINER("env: [{name: GATES, value: AllBeta=true}], command: [kube-apiserver, "
+               "--feature-gates=$(GATES)]"),
+     35, 36, ""},
+    {"gates of a variable of the container that are refused",
+     CONTAINER(
+         "env: [{name: NAME, value: x}, {name: NAME, value: Nope}], command: [kube-apiserver], "
+         "args: ['--feature-gates=$(NAME)=true']"),
+     35, 36, "error flag spec.containers[0].args[0]" NOPE},
+    {"gates of a variable of another object",
+     CONTAINER("env: [{name: GATES, valueFrom: {configMapKeyRef: {name: a, key: b}}}], command: "
+               "[kube-apiserver, --feature-gates, $(GATES)]"),
+     35, 36,
+     "unknown flags-unread spec.containers[0].command[2]: the flags of the kube-apiserver cannot "
+     "be "
+     "read: the manifest does not have the value of a variable -> "},
+    {"a variable in place of a flag", CONTAINER("command: [kube-scheduler, $(FLAGS)]"), 35, 36,
+     "unknown flags-unread spec.containers[0].command[1]: "},
+    {"a variable in another flag", CONTAINER("command: [kube-scheduler, --v=$(V)]"), 35, 36, ""},
     {"a controller manager",
      CONTAINER("command: [kube-controller-manager, --feature-gates=Nope=true]"), 35, 36,
      "error flag spec.containers[0].command[1]: kube-controller-manager 1.36 does not start: "
