@@ -222,14 +222,14 @@ static int check_file(void *ctx, const char *path, const char *shown, struct ek_
     return rc;
 }
 
-/* Opens the schema of the target. A newer target accepts what the newest known version accepts in a
- * stable API version, and --fix writes no other ("Deprecation Policy" of Kubernetes, rule 2). */
+/* Opens the schema of the target. A newer target accepts what the newest version of the program
+ * accepts in a stable API version, and --fix writes no other ("Deprecation Policy" of Kubernetes,
+ * rule 2). --data brings no schema. */
 static void open_schema(struct files *all)
 {
-    const struct ek_plan_target *target = all->target;
-    bool newer = ek_minor_cmp(target->to, target->data->newest) > 0;
+    struct ek_minor to = all->target->to, newest = EK_MINOR(1, EK_BUILTIN_MINOR_MAX);
 
-    ek_schema_builtin_open((int)(newer ? target->data->newest : target->to).minor, &all->schema,
+    ek_schema_builtin_open((int)(ek_minor_cmp(to, newest) > 0 ? newest : to).minor, &all->schema,
                            NULL);
 }
 
