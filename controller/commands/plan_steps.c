@@ -98,9 +98,12 @@ static void add_changes(const struct ek_plan_data *data, const struct ek_upgrade
                         const struct ek_plan_instance *server, struct ek_arena *arena,
                         yyjson_mut_doc *doc, yyjson_mut_val *object)
 {
-    struct changes c = {.data = data, .arena = arena, .doc = doc, .server = server};
+    struct changes c = {.data = ek_plan_data_at(data, step->after.binary),
+                        .arena = arena,
+                        .doc = doc,
+                        .server = server};
 
-    if (step->kind == EK_UPGRADE_BINARY || ek_minor_cmp(step->after.binary, data->binary) != 0)
+    if (step->kind == EK_UPGRADE_BINARY || ek_minor_cmp(step->after.binary, c.data->binary) != 0)
         return;
     open_side(&c, &step->before, &c.before);
     open_side(&c, &step->after, &c.after);

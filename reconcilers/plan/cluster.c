@@ -101,7 +101,8 @@ static const char *gates_of(const struct reader *r, const struct flags *flags)
                  ek_minor_cmp(at->binary, r->data->binary) <= 0;
     if (!flags->read && flags->probe && known) {
         struct ek_features defaults;
-        ek_features_init(&defaults, &r->data->features, arena, at->emulation, at->min_compat);
+        ek_features_init(&defaults, &ek_plan_data_at(r->data, at->binary)->features, arena,
+                         at->emulation, at->min_compat);
         for (size_t i = 0; i < flags->probe->n_gates; i++)
             if (was_set(&defaults, flags->probe, &flags->probe->gates[i]))
                 put_gate(&out, flags->probe->gates[i].name, flags->probe->gates[i].enabled);
@@ -342,21 +343,22 @@ struct ek_api_config ek_plan_api_config(const struct ek_plan_instance *server,
 
 static void check_gates(const struct checker *c, const struct ek_upgrade_step *step, size_t number)
 {
+    const struct ek_plan_data *data = ek_plan_data_at(c->data, step->after.binary);
     struct ek_arena *arena = c->report->arena;
     const char *name = c->cluster->parts[step->part].name;
     const char *gates = c->cluster->instances[step->part].gates;
     struct ek_feature_problems problems;
     struct ek_features features;
 
-    if (!*gates || ek_minor_cmp(step->after.binary, c->data->binary) > 0 ||
-        ek_minor_cmp(step->after.emulation, c->data->oldest) < 0)
+    if (!*gates || ek_minor_cmp(step->after.binary, data->binary) > 0 ||
+        ek_minor_cmp(step->after.emulation, data->oldest) < 0)
         return;
-    ek_features_init(&features, &c->data->features, arena, step->after.emulation,
+    ek_features_init(&features, &data->features, arena, step->after.emulation,
                      step->after.min_compat);
     ek_features_set(&features, ek_str_from(gates), &problems);
     for (size_t i = 0; i < problems.n; i++) {
         struct ek_plan_finding f;
-        if (!ek_plan_gate_problem__(c->data, c->cluster->parts[step->part].component,
+        if (!ek_plan_gate_problem__(data, c->cluster->parts[step->part].component,
                                     step->after.binary, &problems.list[i], arena, &f) ||
             is_reported(c->report, name, f.message))
             continue;
@@ -375,14 +377,15 @@ static bool has_api_flags(const struct ek_pod_api_flags *flags)
 static const char *refusal(const struct checker *c, const struct ek_plan_instance *server,
                            const struct ek_part_versions *at)
 {
+    const struct ek_plan_data *data = ek_plan_data_at(c->data, at->binary);
     struct ek_arena *arena = c->report->arena;
     struct ek_feature_problems problems; /* findings of their own */
     struct ek_features features;
 
-    ek_features_init(&features, &c->data->features, arena, at->emulation, at->min_compat);
+    ek_features_init(&features, &data->features, arena, at->emulation, at->min_compat);
     ek_features_set(&features, ek_str_from(server->gates), &problems);
     struct ek_api_config config = ek_plan_api_config(server, at, &features);
-    return ek_api_served(c->data, &config, arena, ek_arena_alloc(arena, c->data->n_resources + 1));
+    return ek_api_served(data, &config, arena, ek_arena_alloc(arena, data->n_resources + 1));
 }
 
 /* A version of --runtime-config that a server does not have any more; a flag that only a server
@@ -392,12 +395,13 @@ static void check_served(const struct checker *c, const struct ek_upgrade_step *
 {
     const char *name = c->cluster->parts[step->part].name;
     const struct ek_plan_instance *server = &c->cluster->instances[step->part];
+    const struct ek_plan_data *data = ek_plan_data_at(c->data, step->after.binary);
     struct ek_arena *arena = c->report->arena;
     bool is_binary = step->kind == EK_UPGRADE_BINARY;
     char version[EK_MINOR_SIZE];
 
     if (!has_api_flags(&server->apis) || step->kind == EK_UPGRADE_MIN_COMPAT ||
-        ek_minor_cmp(step->after.binary, c->data->binary) != 0 ||
+        ek_minor_cmp(step->after.binary, data->binary) != 0 ||
         (!is_binary && refusal(c, server, &step->before)))
         return;
     const char *why = refusal(c, server, &step->after);
@@ -427,6 +431,7 @@ static void check_alpha(const struct checker *c, size_t part, const struct ek_pa
 {
     const char *name = c->cluster->parts[part].name;
     const struct ek_plan_instance *instance = &c->cluster->instances[part];
+    const struct ek_plan_data *data = ek_plan_data_at(c->data, at->binary);
     struct ek_arena *arena = c->report->arena;
     struct ek_feature_problems problems; /* findings of their own: such a server does not start */
     struct ek_features features;
@@ -434,23 +439,22 @@ static void check_alpha(const struct checker *c, size_t part, const struct ek_pa
     char binary[EK_MINOR_SIZE], emulation[EK_MINOR_SIZE];
 
     if (ek_minor_cmp(at->emulation, at->binary) >= 0 ||
-        ek_minor_cmp(at->binary, c->data->binary) > 0 ||
-        ek_minor_cmp(at->emulation, c->data->oldest) < 0)
+        ek_minor_cmp(at->binary, data->binary) > 0 || ek_minor_cmp(at->emulation, data->oldest) < 0)
         return;
     for (size_t i = 0; i < c->report->n; i++)
         if (!strcmp(c->report->list[i].rule, "alpha-emulated") &&
             !strcmp(c->report->list[i].source, name))
             return;
-    ek_features_init(&features, &c->data->features, arena, at->emulation, at->min_compat);
+    ek_features_init(&features, &data->features, arena, at->emulation, at->min_compat);
     ek_features_set(&features, ek_str_from(instance->gates), &problems);
     if (problems.n)
         return;
-    if (has_api_flags(&instance->apis) && !ek_minor_cmp(at->binary, c->data->binary)) {
-        served = ek_arena_alloc(arena, c->data->n_resources + 1);
+    if (has_api_flags(&instance->apis) && !ek_minor_cmp(at->binary, data->binary)) {
+        served = ek_arena_alloc(arena, data->n_resources + 1);
         struct ek_api_config config = ek_plan_api_config(instance, at, &features);
-        ek_api_served(c->data, &config, arena, served);
+        ek_api_served(data, &config, arena, served);
     }
-    const char *names = ek_plan_alpha__(c->data, &features, served, arena);
+    const char *names = ek_plan_alpha__(data, &features, served, arena);
     if (!names)
         return;
     ek_plan_report_add(

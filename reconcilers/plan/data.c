@@ -270,6 +270,24 @@ static int check_gaps(const struct ek_plan_data *data, struct ek_err *err)
                       ek_minor_format(data->oldest, oldest), ek_minor_format(data->newest, newest));
 }
 
+/* Keeps what the program knows of its own newest binary beside that of a newer one. */
+static int keep_older(struct ek_plan_data *data, struct ek_err *err)
+{
+    struct ek_plan_data *older = ek_arena_alloc(data->arena, sizeof *older);
+    int rc = ek_plan_data_open((struct ek_str){0}, older, err);
+
+    if (rc || ek_minor_cmp(older->binary, data->binary) >= 0)
+        ek_plan_data_done(older);
+    else
+        data->older = older;
+    return rc;
+}
+
+const struct ek_plan_data *ek_plan_data_at(const struct ek_plan_data *data, struct ek_minor binary)
+{
+    return data->older && ek_minor_cmp(binary, data->older->binary) <= 0 ? data->older : data;
+}
+
 int ek_plan_data_open(struct ek_str more, struct ek_plan_data *ret_data, struct ek_err *err)
 {
     struct ek_plan_data *data = ret_data;
@@ -297,6 +315,8 @@ int ek_plan_data_open(struct ek_str more, struct ek_plan_data *ret_data, struct 
     if (!rc)
         rc = newest ? read_binary(data, newest, &why)
                     : ek_err_set(&why, EK_E_INVAL, "no file has feature gates");
+    if (!rc && more.p)
+        rc = keep_older(data, &why);
     if (rc && err)
         *err = why;
     return rc;
@@ -304,6 +324,8 @@ int ek_plan_data_open(struct ek_str more, struct ek_plan_data *ret_data, struct 
 
 void ek_plan_data_done(struct ek_plan_data *data)
 {
+    if (data->older)
+        ek_plan_data_done(data->older);
     for (size_t i = 0; i < data->n_docs; i++)
         yyjson_doc_free(data->docs[i]);
     ek_arena_free(data->arena);

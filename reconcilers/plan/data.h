@@ -69,6 +69,7 @@ struct ek_plan_data {
     yyjson_val *priority;         /* group -> versions, the preferred one first */
     struct ek_field_kind *fields; /* by API version and kind */
     size_t n_fields;
+    struct ek_plan_data *older; /* the data of the program, where a newer binary takes its place */
 };
 
 /*
@@ -79,6 +80,10 @@ struct ek_plan_data {
 int ek_plan_data_open(struct ek_str more, struct ek_plan_data *ret_data, struct ek_err *err);
 void ek_plan_data_done(struct ek_plan_data *data);
 EK_CLEANUP(ek_plan_data, ek_plan_data_done)
+
+/* The data whose gates and APIs are nearest to those of a binary: that of the program for a binary
+ * that is not newer, else data itself. Borrowed. */
+const struct ek_plan_data *ek_plan_data_at(const struct ek_plan_data *data, struct ek_minor binary);
 
 /* The lifecycle of a kind; NULL when the data has none. */
 const struct ek_api_lifecycle *ek_plan_find_kind(const struct ek_plan_data *data, const char *group,

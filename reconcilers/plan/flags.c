@@ -158,13 +158,19 @@ struct line {
     struct ek_server_args args;
 };
 
+/* The gates and APIs of the target, or of the nearest binary that is known. */
+static const struct ek_plan_data *data_of(const struct ek_plan_check *check)
+{
+    return ek_plan_data_at(check->target->data, check->target->to);
+}
+
 /* Adds a problem of a gate that is set at a place. */
 static void say_problem(const struct ek_plan_check *check, enum ek_component component,
                         const char *place, const struct ek_feature_problem *problem)
 {
     struct ek_plan_finding f;
 
-    if (ek_plan_gate_problem__(check->target->data, component, check->target->to, problem,
+    if (ek_plan_gate_problem__(data_of(check), component, check->target->to, problem,
                                check->report->arena, &f))
         ek_plan_say__(check, f.severity, f.rule, place, f.message, f.remedy);
 }
@@ -203,7 +209,7 @@ static const char *api_place(const struct ek_server_args *args)
 static const bool *say_apis(const struct ek_plan_check *check, const struct ek_server_args *args,
                             const struct ek_start *start)
 {
-    const struct ek_plan_data *data = check->target->data;
+    const struct ek_plan_data *data = data_of(check);
     struct ek_arena *arena = check->report->arena;
     const char *place = api_place(args);
     struct ek_pod_flags flags;
@@ -246,7 +252,7 @@ static void say_alpha(const struct line *line, const struct ek_start *start, con
 
     if (ek_minor_cmp(start->emulation, target->to) >= 0)
         return;
-    names = ek_plan_alpha__(target->data, &start->gates, served, arena);
+    names = ek_plan_alpha__(data_of(line->check), &start->gates, served, arena);
     if (names)
         ek_plan_say__(
             line->check, EK_PLAN_WARNING, "alpha-emulated", place ? place : api_place(&line->args),
@@ -283,7 +289,7 @@ static void say_start(const struct line *line)
 {
     const struct ek_plan_check *check = line->check;
     const struct ek_server_args *args = &line->args;
-    const struct ek_plan_data *data = check->target->data;
+    const struct ek_plan_data *data = data_of(check);
     const char *name = ek_component_name(line->component);
     struct ek_arena *arena = check->report->arena;
     struct ek_start start;
@@ -381,7 +387,7 @@ static bool check_configuration(const struct ek_plan_check *check)
             ek_buf_printf(&text, "%s%s=%s", text.len ? "," : "", yyjson_get_str(key),
                           yyjson_get_bool(value) ? "true" : "false");
     }
-    ek_features_init(&features, &target->data->features, arena, target->to, EK_MINOR_UNKNOWN);
+    ek_features_init(&features, &data_of(check)->features, arena, target->to, EK_MINOR_UNKNOWN);
     ek_features_set(&features, (struct ek_str){ek_buf_str(&text), text.len}, &problems);
     for (i = 0; i < problems.n; i++) {
         const char *gate = problems.list[i].gate;

@@ -235,11 +235,13 @@ static bool is_ours(const struct ek_plan_data *data, const char *group)
 static void say_no_kind(const struct ek_plan_check *check)
 {
     const struct ek_plan_target *target = check->target;
-    bool refused = !target->from.known && ek_minor_cmp(target->to, target->data->binary) == 0;
+    const struct ek_plan_data *data = ek_plan_data_at(target->data, target->to);
+    bool refused = !target->from.known && ek_minor_cmp(target->to, data->binary) == 0 &&
+                   !ek_plan_lifecycle__(data, check->object->value, check->scratch);
 
     ek_plan_say__(check, refused ? EK_PLAN_ERROR : EK_PLAN_UNKNOWN, "api-unknown", "",
                   ek_arena_printf(check->report->arena, "Kubernetes %s does not have %s %s",
-                                  target->data->binary_version, check->api_version, check->kind),
+                                  data->binary_version, check->api_version, check->kind),
                   "check the spelling of apiVersion and kind, or use a version that the target "
                   "serves");
 }

@@ -10,15 +10,26 @@
 
 #define INPUT_MAX ((size_t)1 << 20)
 
-static struct ek_plan_data data;
+/* A file of a newer binary, as --data brings it: one gate, no API. */
+#define NEWER                                                                                      \
+    "{\"version\":\"1.37\",\"recorded\":\"2027-01-01\",\"binary\":\"1.37.0\",\"gates\":[{"         \
+    "\"name\":"                                                                                    \
+    "\"Newer\",\"specs\":[{\"version\":\"1.37\",\"default\":false,\"lockToDefault\":false,"        \
+    "\"preRelease\":\"ALPHA\"}],\"dependencies\":[]}],\"kinds\":[],\"priority\":{},\"resources\":" \
+    "[],"                                                                                          \
+    "\"storage\":[],\"fields\":[]}"
+
+static struct ek_plan_data data, newer;
 
 static void open_data(void)
 {
     ck_assert_int_eq(ek_plan_data_open((struct ek_str){0}, &data, NULL), 0);
+    ck_assert_int_eq(ek_plan_data_open(EK_STR(NEWER), &newer, NULL), 0);
 }
 
 static void close_data(void)
 {
+    ek_plan_data_done(&newer);
     ek_plan_data_done(&data);
 }
 
@@ -37,11 +48,13 @@ static void close_data(void)
     "\nkind: ClusterConfiguration\napiServer: {extraArgs: " args "}\n"
 
 /* want: "severity rule field: message -> remedy", of which the end may be left out; "": nothing. */
-static const struct {
+struct row {
     const char *name, *object;
     unsigned from, to;
     const char *want;
-} rows[] = {
+};
+
+static const struct row rows[] = {
     {"forward compatible without emulation", SERVER("--emulation-forward-compatible"), 35, 36,
      "error flag spec.containers[1].args[0]: kube-apiserver 1.36 does not start: "
      "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version "
@@ -222,30 +235,51 @@ static const struct {
      "is the same as the binary version -> correct the flag with the upgrade\n"},
 };
 
-START_TEST(flags)
+/* Rows for the data of a newer binary. */
+static const struct row newer_rows[] = {
+    {"an unknown gate of 1.36 beside newer data", SERVER("--feature-gates=Nope=true"), 35, 36,
+     "error flag spec.containers[1].args[0]" NOPE},
+    {"an API version of 1.36 beside newer data",
+     SERVER("--runtime-config=autoscaling/v2beta2=false"), 35, 36,
+     "error flag spec.containers[1].args[0]: kube-apiserver 1.36 does not start: group version "},
+    {"a gate of newer data", SERVER("--feature-gates=Newer=true"), 36, 37, ""},
+    {"a gate that newer data does not have", SERVER("--feature-gates=NodeLogQuery=true"), 36, 37,
+     "error flag spec.containers[1].args[0]: kube-apiserver 1.37 does not start: unrecognized "},
+};
+
+static void expect(const struct ek_plan_data *with, const struct row *row)
 {
-    const struct ek_plan_target target = {&data, EK_MINOR(1, rows[_i].from),
-                                          EK_MINOR(1, rows[_i].to)};
+    const struct ek_plan_target target = {with, EK_MINOR(1, row->from), EK_MINOR(1, row->to)};
     struct ek_plan_report report = {.arena = ek_arena_new(INPUT_MAX)};
     struct ek_err err = {0};
     yyjson_doc *doc;
     EK_AUTO(ek_buf) got;
 
     ek_buf_init(&got, INPUT_MAX);
-    ck_assert_msg(!ek_yaml_parse(rows[_i].object, strlen(rows[_i].object), INPUT_MAX, &doc, &err),
-                  "%s: %s", rows[_i].name, err.message);
+    ck_assert_msg(!ek_yaml_parse(row->object, strlen(row->object), INPUT_MAX, &doc, &err), "%s: %s",
+                  row->name, err.message);
     const struct ek_plan_object object = {.value = yyjson_doc_get_root(doc), .source = "a.yaml"};
     ek_plan_check_object(&target, &object, &report);
     for (size_t i = 0; i < report.n; i++)
         ek_buf_printf(&got, "%s %s %s: %s -> %s\n", ek_plan_severity_name(report.list[i].severity),
                       report.list[i].rule, report.list[i].field, report.list[i].message,
                       report.list[i].remedy);
-    ck_assert_msg(*rows[_i].want ? !strncmp(ek_buf_str(&got), rows[_i].want, strlen(rows[_i].want))
-                                 : !got.len,
-                  "%s: %s", rows[_i].name, ek_buf_str(&got));
+    ck_assert_msg(*row->want ? !strncmp(ek_buf_str(&got), row->want, strlen(row->want)) : !got.len,
+                  "%s: %s", row->name, ek_buf_str(&got));
     ck_assert_uint_le(report.n, 1);
     yyjson_doc_free(doc);
     ek_arena_free(report.arena);
+}
+
+START_TEST(flags)
+{
+    expect(&data, &rows[_i]);
+}
+END_TEST
+
+START_TEST(flags_with_newer_data)
+{
+    expect(&newer, &newer_rows[_i]);
 }
 END_TEST
 
@@ -255,5 +289,6 @@ int main(void)
 
     tcase_add_unchecked_fixture(tc, open_data, close_data);
     tcase_add_loop_test(tc, flags, 0, EK_ARRAY_SIZE(rows));
+    tcase_add_loop_test(tc, flags_with_newer_data, 0, EK_ARRAY_SIZE(newer_rows));
     return ek_test_run("flags", tc);
 }
