@@ -146,6 +146,16 @@ static int check_version(const char *value, struct ek_err *err)
     return ek_err_set(err, EK_E_INVAL, "%s is not a version such as \"1.37\"", value);
 }
 
+/* `check --from` is a folder. */
+static int check_from(const char *value, struct ek_err *err)
+{
+    if (!check_version(value, err))
+        return 0;
+    return ek_err_set(err, EK_E_INVAL,
+                      "%s is not a version such as \"1.34\"; a recording is read with --recording",
+                      value);
+}
+
 static const struct ek_flag flags[] = {
     EK_LIVE_FLAGS(struct ek_plan_options, live),
     {.name = "recording",
@@ -163,7 +173,12 @@ static const struct ek_flag flags[] = {
      .offset = offsetof(struct ek_plan_options, from),
      .help = "With -f, the `version` before the upgrade: removals before this version are not "
              "reported, and what this version does not know is a warning",
-     .check = check_version},
+     .check = check_from},
+    {.name = "since",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_plan_options, from),
+     .help = "The same `version` as --from",
+     .check = check_from},
     {.name = "filename",
      .letter = 'f',
      .type = EK_FLAG_ARRAY,
