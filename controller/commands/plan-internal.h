@@ -6,6 +6,7 @@
 #include <yyjson.h>
 
 #include "api/base/buf.h"
+#include "api/base/map.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/print.h"
 #include "controller/commands/live.h"
@@ -30,6 +31,35 @@ struct ek_plan_counts {
     size_t others;  /* of kinds that Kubernetes does not bring */
     size_t skipped; /* documents that are no objects */
 };
+
+/* A kind of which nothing is known. All texts are owned. */
+struct ek_plan_kind {
+    struct ek_plan_kind *next;
+    char *shown;      /* "example.com/v1 Thing" */
+    char *group_kind; /* "example.com/Thing" */
+    size_t n;         /* objects */
+    char *source;     /* of the first object; set by the caller of ek_plan_kinds_note */
+    size_t line;
+};
+
+/* All of them in the order of the manifests, and the kinds that CustomResourceDefinitions among the
+ * manifests define. Zero-initialise. */
+struct ek_plan_kinds {
+    struct ek_map seen, defined;
+    struct ek_plan_kind *first, *last;
+};
+
+/* Counts an object of a kind that was not checked. Returns the kind, borrowed: n is 1 for the
+ * first. */
+struct ek_plan_kind *ek_plan_kinds_note(struct ek_plan_kinds *kinds, yyjson_val *object);
+
+/* Notes the kind that a CustomResourceDefinition defines. */
+void ek_plan_kinds_define(struct ek_plan_kinds *kinds, yyjson_val *definition);
+
+/* Adds a finding for each kind that no definition among the manifests defines. */
+void ek_plan_kinds_say(const struct ek_plan_kinds *kinds, struct ek_plan_report *report);
+
+void ek_plan_kinds_done(struct ek_plan_kinds *kinds);
 
 /* Checks the manifests of the options, and collects what --fix changes in fixes (NULL: nothing). No
  * file is written. EK_E_* with err when a file cannot be used. */

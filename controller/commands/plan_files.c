@@ -25,6 +25,7 @@ struct files {
     struct ek_plan_fixes *fixes;
     struct ek_schema *schema; /* of the target, for --fix; NULL without */
     size_t named_len;         /* octets of the argument of -f that is read */
+    struct ek_plan_kinds kinds;
 };
 
 /* A file, and the document of the file that is looked at. */
@@ -128,6 +129,16 @@ static void fix(struct file *f, yyjson_val *object, size_t first)
 
 /* ---- Documents ---- */
 
+static void note_kind(struct file *f, yyjson_val *value)
+{
+    struct ek_plan_kind *kind = ek_plan_kinds_note(&f->all->kinds, value);
+
+    if (kind->n > 1)
+        return;
+    kind->source = ek_xstrdup(f->shown);
+    kind->line = line_of(f, "apiVersion");
+}
+
 static void check_value(struct file *f, yyjson_val *value, const char *prefix, int depth)
 {
     struct files *all = f->all;
@@ -156,6 +167,10 @@ static void check_value(struct file *f, yyjson_val *value, const char *prefix, i
     bool ours = ek_plan_check_object(all->target, &object, all->report);
     all->counts->objects += ours;
     all->counts->others += !ours;
+    if (!strcmp(kind, "CustomResourceDefinition"))
+        ek_plan_kinds_define(&all->kinds, value);
+    if (!ours)
+        note_kind(f, value);
     if (all->fixes)
         fix(f, value, first);
 }
@@ -237,7 +252,8 @@ int ek_plan_check_files(const struct ek_plan_options *options, const struct ek_p
                         struct ek_plan_report *report, struct ek_plan_counts *counts,
                         struct ek_plan_fixes *fixes, struct ek_err *err)
 {
-    struct files all = {options, target, report, counts, fixes, NULL, 0};
+    struct files all = {
+        .options = options, .target = target, .report = report, .counts = counts, .fixes = fixes};
     bool taken = false; /* the standard input */
     int rc = 0;
 
@@ -254,6 +270,9 @@ int ek_plan_check_files(const struct ek_plan_options *options, const struct ek_p
             rc = ek_manifests_each(options->files.items[i], check_file, &all, err);
         taken |= is_stdin;
     }
+    if (!rc)
+        ek_plan_kinds_say(&all.kinds, report);
+    ek_plan_kinds_done(&all.kinds);
     ek_schema_unref(all.schema);
     return rc;
 }

@@ -30,6 +30,7 @@ static const struct {
     {"version-assumed", "The emulation version of a component is not proven"},
     {"flags-unread", "The flags of a component cannot be read"},
     {"alpha-emulated", "Alpha features are on while an older version is emulated"},
+    {"kind-unknown", "The kind is not known, and its objects are not checked"},
     {"not-planned", "The plan has no step for the component"},
     {"api-use", "An API version goes that clients may still use"},
     {"api-requested", "Clients requested an API version that goes"},

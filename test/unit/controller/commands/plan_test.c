@@ -165,7 +165,7 @@ static const struct {
     {"safe",
      {"--to=1.36", "-f@/custom.yaml"},
      0,
-     "0 errors, 0 unknown, 0 warnings, 0 objects checked, 1 of another kind, ",
+     "0 errors, 0 unknown, 1 warning, 0 objects checked, 1 of another kind, ",
      ""},
     {"JSON in a file", {"--to=1.35", "-f@/pod.json", "-o", "json"}, 2, "\"line\": 3,", ""},
     {"a flag of a static pod", {"--to=1.36", "-f@/api.yaml"}, 2, "api.yaml:7 ", ""},
