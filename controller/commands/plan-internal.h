@@ -35,7 +35,8 @@ struct ek_plan_counts {
 /* A kind of which nothing is known. All texts are owned. */
 struct ek_plan_kind {
     struct ek_plan_kind *next;
-    char *shown;      /* "example.com/v1 Thing" */
+    char *shown; /* "example.com/v1 Thing" */
+    size_t version_len;
     char *group_kind; /* "example.com/Thing" */
     size_t n;         /* objects */
     char *source;     /* of the first object; set by the caller of ek_plan_kinds_note */

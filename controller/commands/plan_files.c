@@ -118,8 +118,10 @@ static void fix(struct file *f, yyjson_val *object, size_t first)
         const char *other = ek_plan_rewrite(all->target, all->schema, object, scratch, &why);
         if (other && !rewrite(f, ek_json_str(object, "apiVersion", NULL), other))
             why = "apiVersion stands in an unusual form, or the document has aliases";
-        if (!why)
+        if (!why) {
             finding->severity = EK_PLAN_FIXED;
+            finding->fix = ek_arena_strdup(arena, other);
+        }
         finding->remedy =
             why ? ek_arena_printf(arena, "%s; not rewritten: %s", finding->remedy, why)
                 : ek_arena_printf(arena, "rewritten to %s", other);

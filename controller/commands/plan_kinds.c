@@ -23,7 +23,8 @@ struct ek_plan_kind *ek_plan_kinds_note(struct ek_plan_kinds *kinds, yyjson_val 
     if (!ret) {
         ret = ek_xalloc(sizeof *ret);
         *ret = (struct ek_plan_kind){.shown = ek_xstrdup(key),
-                                     .group_kind = group_kind(api_version, kind)};
+                                     .group_kind = group_kind(api_version, kind),
+                                     .version_len = strlen(api_version)};
         ek_map_put(&kinds->seen, ret->shown, ret);
         *(kinds->last ? &kinds->last->next : &kinds->first) = ret;
         kinds->last = ret;
@@ -48,19 +49,22 @@ void ek_plan_kinds_say(const struct ek_plan_kinds *kinds, struct ek_plan_report 
     for (const struct ek_plan_kind *kind = kinds->first; kind; kind = kind->next)
         if (!ek_map_get(&kinds->defined, kind->group_kind))
             ek_plan_report_add(
-                report, &(struct ek_plan_finding){
-                            .severity = EK_PLAN_WARNING,
-                            .rule = "kind-unknown",
-                            .source = kind->source,
-                            .line = kind->line,
-                            .object = kind->shown,
-                            .message = ek_arena_printf(
-                                report->arena,
-                                "the kind is not known, and %zu object%s of the "
-                                "kind %s not checked",
-                                kind->n, kind->n == 1 ? "" : "s", kind->n == 1 ? "was" : "were"),
-                            .remedy = "look the kind up in the documentation of what brings it",
-                        });
+                report,
+                &(struct ek_plan_finding){
+                    .severity = EK_PLAN_WARNING,
+                    .rule = "kind-unknown",
+                    .source = kind->source,
+                    .line = kind->line,
+                    .object = kind->shown,
+                    .message = ek_arena_printf(report->arena,
+                                               "the kind is not known, and %zu object%s of the "
+                                               "kind %s not checked",
+                                               kind->n, kind->n == 1 ? "" : "s",
+                                               kind->n == 1 ? "was" : "were"),
+                    .api_version = ek_arena_strndup(report->arena, kind->shown, kind->version_len),
+                    .kind = kind->shown + kind->version_len + 1,
+                    .remedy = "look the kind up in the documentation of what brings it",
+                });
 }
 
 void ek_plan_kinds_done(struct ek_plan_kinds *kinds)

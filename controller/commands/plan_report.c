@@ -30,6 +30,7 @@ static void add_finding(yyjson_mut_doc *doc, yyjson_mut_val *list,
                         const struct ek_plan_finding *finding)
 {
     yyjson_mut_val *v = yyjson_mut_arr_add_obj(doc, list);
+    char since[EK_MINOR_SIZE];
 
     yyjson_mut_obj_add_str(doc, v, "severity", ek_plan_severity_name(finding->severity));
     yyjson_mut_obj_add_strcpy(doc, v, "rule", finding->rule);
@@ -40,6 +41,13 @@ static void add_finding(yyjson_mut_doc *doc, yyjson_mut_val *list,
     add_text(doc, v, "field", finding->field);
     add_text(doc, v, "message", finding->message);
     add_text(doc, v, "remedy", finding->remedy);
+    add_text(doc, v, "apiVersion", finding->api_version);
+    add_text(doc, v, "kind", finding->kind);
+    add_text(doc, v, "what", ek_plan_what(finding));
+    if (finding->since.known)
+        yyjson_mut_obj_add_strcpy(doc, v, "since", ek_minor_format(finding->since, since));
+    add_text(doc, v, "replacement", finding->replacement);
+    add_text(doc, v, "fix", finding->fix);
 }
 
 static const char *verdict(const struct ek_plan_report *report)

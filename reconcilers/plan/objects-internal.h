@@ -29,9 +29,10 @@ struct ek_plan_place {
 const char *ek_plan_place_text__(const struct ek_plan_place *place, struct ek_arena *arena);
 
 /* Adds a finding about a field ("" for the object) of the object. Takes back what is in the scratch
- * arena of the check. */
-void ek_plan_say__(const struct ek_plan_check *check, enum ek_plan_severity severity,
-                   const char *rule, const char *field, const char *message, const char *remedy);
+ * arena of the check. Returns the finding, good until the next. */
+struct ek_plan_finding *ek_plan_say__(const struct ek_plan_check *check,
+                                      enum ek_plan_severity severity, const char *rule,
+                                      const char *field, const char *message, const char *remedy);
 
 /* The lifecycle of an object's kind; NULL when the data has none. */
 const struct ek_api_lifecycle *ek_plan_lifecycle__(const struct ek_plan_data *data,

@@ -11,12 +11,12 @@
 
 #define SCRATCH_MAX ((size_t)256 << 20)
 
-void ek_plan_say__(const struct ek_plan_check *check, enum ek_plan_severity severity,
-                   const char *rule, const char *field, const char *message, const char *remedy)
+struct ek_plan_finding *ek_plan_say__(const struct ek_plan_check *check,
+                                      enum ek_plan_severity severity, const char *rule,
+                                      const char *field, const char *message, const char *remedy)
 {
     const struct ek_plan_object *object = check->object;
-
-    ek_plan_report_add(
+    struct ek_plan_finding *ret = ek_plan_report_add(
         check->report,
         &(struct ek_plan_finding){
             .severity = severity,
@@ -27,8 +27,12 @@ void ek_plan_say__(const struct ek_plan_check *check, enum ek_plan_severity seve
             .field = field,
             .message = message,
             .remedy = remedy,
+            .api_version = check->api_version,
+            .kind = check->kind,
         });
+
     ek_arena_reset(check->scratch);
+    return ret;
 }
 
 static const char *object_name(yyjson_val *object, struct ek_arena *arena)
@@ -102,29 +106,56 @@ static const char *sentence(const struct ek_plan_check *check, const char *what,
                            ek_minor_format(since, a), until);
 }
 
+/* The replacement for programs, "apps/v1" or "policy/v1 Eviction"; "" without. */
+static const char *replacement(const struct ek_plan_check *check,
+                               const struct ek_api_lifecycle *kind)
+{
+    struct ek_arena *arena = check->report->arena;
+    const struct ek_api_lifecycle *other =
+        ek_api_replacement(check->target->data, kind, check->target->to);
+
+    if (!other)
+        return "";
+    const char *version =
+        ek_arena_printf(arena, "%s%s%s", other->group, *other->group ? "/" : "", other->version);
+    return strcmp(kind->kind, other->kind) ? ek_arena_printf(arena, "%s %s", version, other->kind)
+                                           : version;
+}
+
 static void check_api(const struct ek_plan_check *check, const struct ek_api_lifecycle *kind)
 {
     const struct ek_plan_target *target = check->target;
-    struct ek_minor never = EK_MINOR_UNKNOWN;
+    struct ek_minor never = EK_MINOR_UNKNOWN, since = kind->introduced;
     enum ek_api_state to = ek_api_state_at(kind, target->to);
     enum ek_api_state from =
         target->from.known ? ek_api_state_at(kind, target->from) : EK_API_SERVED;
+    struct ek_plan_finding *finding = NULL;
+    bool goes = false;
 
-    if (to == EK_API_REMOVED && from != EK_API_REMOVED)
-        ek_plan_say__(check, EK_PLAN_ERROR, "api-removed", "",
-                      sentence(check, "removed in", kind->removed, never), advice(check, kind));
-    else if (to == EK_API_ABSENT)
-        ek_plan_say__(check, EK_PLAN_ERROR, "api-not-served", "",
-                      sentence(check, "served only since", kind->introduced, never),
-                      "use a version that the target serves");
-    else if (to == EK_API_DEPRECATED && from != EK_API_DEPRECATED)
-        ek_plan_say__(check, EK_PLAN_WARNING, "api-deprecated", "",
-                      sentence(check, "deprecated since", kind->deprecated, kind->removed),
-                      advice(check, kind));
-    else if (from == EK_API_ABSENT)
-        ek_plan_say__(check, EK_PLAN_WARNING, "api-rollback", "",
-                      sentence(check, "served only since", kind->introduced, never),
-                      "apply the object after the step from which nobody goes back");
+    if (to == EK_API_REMOVED && from != EK_API_REMOVED) {
+        goes = true;
+        since = kind->removed;
+        finding = ek_plan_say__(check, EK_PLAN_ERROR, "api-removed", "",
+                                sentence(check, "removed in", since, never), advice(check, kind));
+    } else if (to == EK_API_ABSENT) {
+        finding = ek_plan_say__(check, EK_PLAN_ERROR, "api-not-served", "",
+                                sentence(check, "served only since", since, never),
+                                "use a version that the target serves");
+    } else if (to == EK_API_DEPRECATED && from != EK_API_DEPRECATED) {
+        goes = true;
+        since = kind->deprecated;
+        finding = ek_plan_say__(check, EK_PLAN_WARNING, "api-deprecated", "",
+                                sentence(check, "deprecated since", since, kind->removed),
+                                advice(check, kind));
+    } else if (from == EK_API_ABSENT) {
+        finding = ek_plan_say__(check, EK_PLAN_WARNING, "api-rollback", "",
+                                sentence(check, "served only since", since, never),
+                                "apply the object after the step from which nobody goes back");
+    }
+    if (finding)
+        finding->since = since;
+    if (finding && goes)
+        finding->replacement = replacement(check, kind);
 }
 
 /* ---- Fields ---- */
@@ -153,28 +184,34 @@ static void say_field(void *ctx, const struct ek_field_unknown *field)
     const struct fields *f = ctx;
     struct ek_arena *arena = f->check->scratch;
     struct ek_minor from = f->check->target->from;
+    struct ek_plan_finding *finding = NULL;
     char at[EK_MINOR_SIZE];
 
     ek_minor_format(field->at, at);
     if (f->back) {
         if (!field->went && !has_finding(f, field->path))
-            ek_plan_say__(f->check, EK_PLAN_WARNING, "field-rollback", field->path,
-                          ek_arena_printf(arena,
-                                          "%s has the field only since %s: after a way back the "
-                                          "field is dropped",
-                                          f->check->kind, at),
-                          "set the field after the step from which nobody goes back");
+            finding = ek_plan_say__(
+                f->check, EK_PLAN_WARNING, "field-rollback", field->path,
+                ek_arena_printf(arena,
+                                "%s has the field only since %s: after a way back the "
+                                "field is dropped",
+                                f->check->kind, at),
+                "set the field after the step from which nobody goes back");
     } else if (!field->went) {
-        ek_plan_say__(f->check, EK_PLAN_ERROR, "field-unknown", field->path,
-                      ek_arena_printf(arena, "%s has the field only since %s: the target drops it",
-                                      f->check->kind, at),
-                      "remove the field");
+        finding = ek_plan_say__(
+            f->check, EK_PLAN_ERROR, "field-unknown", field->path,
+            ek_arena_printf(arena, "%s has the field only since %s: the target drops it",
+                            f->check->kind, at),
+            "remove the field");
     } else if (f->all || !from.known || ek_minor_cmp(field->at, from) > 0) {
-        ek_plan_say__(f->check, EK_PLAN_ERROR, "field-gone", field->path,
-                      ek_arena_printf(arena, "%s has no such field since %s: the target drops it",
-                                      f->check->kind, at),
-                      "remove the field");
+        finding = ek_plan_say__(
+            f->check, EK_PLAN_ERROR, "field-gone", field->path,
+            ek_arena_printf(arena, "%s has no such field since %s: the target drops it",
+                            f->check->kind, at),
+            "remove the field");
     }
+    if (finding)
+        finding->since = field->at;
     ek_arena_reset(arena);
 }
 

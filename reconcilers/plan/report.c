@@ -10,6 +10,26 @@ const char *ek_plan_severity_name(enum ek_plan_severity severity)
     return severity < EK_PLAN_SEVERITY_MAX ? names[severity] : "";
 }
 
+const char *ek_plan_what(const struct ek_plan_finding *finding)
+{
+    static const struct {
+        const char *start, *what; /* of the rule */
+    } rows[] = {
+        {"api-removed", "removed"},
+        {"api-deprecated", "deprecated"},
+        {"field-", "field"},
+        {"expression", "expression"},
+        {"flag", "flag"},
+        {"alpha-emulated", "flag"},
+        {"kind-unknown", "unknown"},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++)
+        if (!strncmp(finding->rule, rows[i].start, strlen(rows[i].start)))
+            return rows[i].what;
+    return finding->severity == EK_PLAN_UNKNOWN ? "unknown" : "";
+}
+
 static const char *copy(struct ek_arena *arena, const char *text)
 {
     return text ? ek_arena_strdup(arena, text) : "";
@@ -21,8 +41,17 @@ struct ek_plan_finding *ek_plan_report_add(struct ek_plan_report *report,
     struct ek_arena *arena = report->arena;
 
     if (ek_arena_exhausted(arena)) {
-        report->dropped =
-            (struct ek_plan_finding){finding->severity, finding->rule, "", 0, "", "", "", ""};
+        report->dropped = (struct ek_plan_finding){.severity = finding->severity,
+                                                   .rule = finding->rule,
+                                                   .source = "",
+                                                   .object = "",
+                                                   .field = "",
+                                                   .message = "",
+                                                   .remedy = "",
+                                                   .api_version = "",
+                                                   .kind = "",
+                                                   .replacement = "",
+                                                   .fix = ""};
         return &report->dropped;
     }
     if (report->n == report->max) {
@@ -40,6 +69,10 @@ struct ek_plan_finding *ek_plan_report_add(struct ek_plan_report *report,
     ret->field = copy(arena, finding->field);
     ret->message = copy(arena, finding->message);
     ret->remedy = copy(arena, finding->remedy);
+    ret->api_version = copy(arena, finding->api_version);
+    ret->kind = copy(arena, finding->kind);
+    ret->replacement = copy(arena, finding->replacement);
+    ret->fix = copy(arena, finding->fix);
     return ret;
 }
 

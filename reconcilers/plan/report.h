@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "api/base/arena.h"
+#include "api/version.h"
 
 enum ek_plan_severity {
     EK_PLAN_ERROR,   /* blocks: something is refused, lost or not served at the target */
@@ -30,7 +31,15 @@ struct ek_plan_finding {
     const char *field;   /* "spec.template.spec.containers[0].x"; "" without */
     const char *message; /* what is so */
     const char *remedy;  /* what to do; "" without */
+    /* The same for programs; "" and unknown where it does not apply. */
+    const char *api_version, *kind; /* of the object of a manifest */
+    struct ek_minor since;          /* the release that removes, deprecates or brings it */
+    const char *replacement; /* the API version to use, with the kind where that is another */
+    const char *fix;         /* the API version that --fix has written */
 };
+
+/* "removed", "deprecated", "field", "expression", "flag" or "unknown"; "" for other rules. */
+const char *ek_plan_what(const struct ek_plan_finding *finding);
 
 struct ek_plan_report {
     struct ek_arena *arena;
