@@ -153,6 +153,7 @@ void ek_plan_uniform(struct ek_minor version, struct ek_arena *arena,
             .name = ek_component_name(components[i]),
             .count = 2, /* instances of two versions run side by side during a step */
             .at = {version, version, ek_policy_default_min_compat(version, version)},
+            .nodes = components[i] == EK_KUBELET || components[i] == EK_KUBE_PROXY,
         };
         ret_cluster->instances[i] = (struct ek_plan_instance){.gates = "", .by_default = true};
     }

@@ -127,7 +127,7 @@ static void add_part(struct reader *r, enum ek_component component, const char *
     struct ek_plan_cluster *c = r->cluster;
 
     c->parts[c->n] =
-        (struct ek_part){component, name, count, {at->binary, at->emulation, at->min_compat}};
+        (struct ek_part){component, name, count, {at->binary, at->emulation, at->min_compat}, 0};
     c->instances[c->n++] = instance;
 }
 
@@ -216,6 +216,20 @@ static void read_instances(struct reader *r, const struct ek_skew_facts *facts,
         }
 }
 
+/* A bit for each pair of versions that some nodes have (EK_SKEW_GROUPS_MAX at most). */
+static uint64_t nodes_of(const struct ek_skew_facts *facts, const struct ek_node_group *group)
+{
+    uint64_t ret = 0;
+
+    for (size_t i = 0; i < facts->n_pairs && i < 64; i++) {
+        const struct ek_node_pair *pair = &facts->pairs[i];
+        struct ek_minor its = group->component == EK_KUBELET ? pair->kubelet : pair->kube_proxy;
+        if (!ek_minor_cmp(its, group->versions.binary))
+            ret |= UINT64_C(1) << i;
+    }
+    return ret;
+}
+
 static void read_nodes(struct reader *r, const struct ek_skew_facts *facts,
                        const struct ek_skew_spec *spec)
 {
@@ -231,11 +245,13 @@ static void read_nodes(struct reader *r, const struct ek_skew_facts *facts,
             continue;
         any = true;
         kubelets |= group->component == EK_KUBELET;
-        if (!group->versions.binary.known)
+        if (!group->versions.binary.known) {
             say_unknown(r, name, group->versions.unknown_reason);
-        else
-            add_part(r, group->component, name, group->count, &group->versions,
-                     (struct ek_plan_instance){.gates = ""});
+            continue;
+        }
+        add_part(r, group->component, name, group->count, &group->versions,
+                 (struct ek_plan_instance){.gates = ""});
+        r->cluster->parts[r->cluster->n - 1].nodes = nodes_of(facts, group);
     }
     if (!kubelets && !ek_skew_ignored(spec, EK_KUBELET))
         say_unknown(r, "kubelet", "no node was seen");

@@ -70,6 +70,24 @@ static struct ek_bounds bounds_of(const struct ek_part *parts, size_t n)
     return ek_policy_bounds(servers, n_servers);
 }
 
+/* True when the binary of part a fits the kubelet, or the kube-proxies, of the same nodes. */
+static bool fits(const struct ek_part *a, struct ek_minor binary, const struct ek_part *b)
+{
+    if (!(a->nodes & b->nodes) || a->component == b->component)
+        return true;
+    return a->component == EK_KUBE_PROXY ? ek_policy_proxy_fits_kubelet(binary, b->at.binary)
+                                         : ek_policy_proxy_fits_kubelet(b->at.binary, binary);
+}
+
+static bool fits_all(const struct ek_part *parts, size_t n, const struct ek_part *part,
+                     struct ek_minor binary)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!fits(part, binary, &parts[i]))
+            return false;
+    return true;
+}
+
 bool ek_steps_within(const struct ek_part *parts, size_t n, const struct ek_skew_policy *policy,
                      enum ek_rule *ret_rule, size_t *ret_part)
 {
@@ -87,6 +105,9 @@ bool ek_steps_within(const struct ek_part *parts, size_t n, const struct ek_skew
             ek_policy_check(parts[i].component, parts[i].at.binary, parts[i].at.emulation, &bounds,
                             policy, &rule);
         }
+        if (rule == EK_RULE_NONE && parts[i].component == EK_KUBE_PROXY &&
+            !fits_all(parts, n, &parts[i], parts[i].at.binary))
+            rule = EK_RULE_KUBE_PROXY_NODE_RANGE;
         *ret_rule = rule;
         if (rule != EK_RULE_NONE)
             return false;
@@ -211,7 +232,8 @@ static void note(struct search *s, struct record *record, const struct ek_upgrad
 }
 
 /* Lets part i, a follower, take one step; false when the rules allow none. All parts are within the
- * rules: what a follower may be depends on the bounds, which are those of the API servers. */
+ * rules: what a follower may be depends on the bounds, which are those of the API servers, and for
+ * kubelets and kube-proxies on each other. */
 static bool raise_one(struct search *s, struct ek_part *parts, size_t i,
                       const struct ek_bounds *bounds, struct record *record)
 {
@@ -219,14 +241,16 @@ static bool raise_one(struct search *s, struct ek_part *parts, size_t i,
     enum ek_rule rule = EK_RULE_NONE;
 
     list_moves(s, parts, i, &moves);
-    for (size_t m = 0; m < moves.n; m++)
-        if (ek_policy_check(parts[i].component, moves.list[m].after.binary,
-                            moves.list[m].after.emulation, bounds, s->goal->policy, &rule),
-            rule == EK_RULE_NONE) {
-            parts[i].at = moves.list[m].after;
-            note(s, record, &moves.list[m]);
-            return true;
-        }
+    for (size_t m = 0; m < moves.n; m++) {
+        const struct ek_part_versions *to = &moves.list[m].after;
+        ek_policy_check(parts[i].component, to->binary, to->emulation, bounds, s->goal->policy,
+                        &rule);
+        if (rule != EK_RULE_NONE || !fits_all(parts, s->n, &parts[i], to->binary))
+            continue;
+        parts[i].at = *to;
+        note(s, record, &moves.list[m]);
+        return true;
+    }
     return false;
 }
 

@@ -11,6 +11,8 @@
 #ifndef RECONCILERS_PLAN_STEPS_H
 #define RECONCILERS_PLAN_STEPS_H
 
+#include <stdint.h>
+
 #include "api/base/arena.h"
 #include "reconcilers/skew/policy.h"
 
@@ -29,6 +31,8 @@ struct ek_part {
     const char *name;
     size_t count; /* at least 1 */
     struct ek_part_versions at;
+    uint64_t nodes; /* of kubelets and kube-proxies: the sets of nodes that have some, a bit each;
+                       a kubelet and a kube-proxy with a set in common are on the same nodes */
 };
 
 enum ek_upgrade_step_kind { EK_UPGRADE_BINARY, EK_UPGRADE_EMULATION, EK_UPGRADE_MIN_COMPAT };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/plan/world.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/base/buf.h"
@@ -60,8 +61,8 @@ static char *digest(const struct ek_plan_world *world)
     ek_buf_printf(&out, "%d %d %d %d %x\n", c->complete, p->max_apiserver_skew,
                   p->max_controller_skew, p->max_kubelet_skew, p->ignored);
     for (size_t i = 0; i < c->n; i++) {
-        ek_buf_printf(&out, "%d %zu %s\n%s\n", c->parts[i].component, c->parts[i].count,
-                      c->parts[i].name, c->instances[i].gates);
+        ek_buf_printf(&out, "%d %zu %" PRIx64 " %s\n%s\n", c->parts[i].component, c->parts[i].count,
+                      c->parts[i].nodes, c->parts[i].name, c->instances[i].gates);
         put_flags(&out, &c->instances[i].apis);
         put_versions(&out, &c->parts[i].at);
         put_served(&out, world->data, c->instances[i].served);

@@ -23,6 +23,11 @@ static const struct {
     {"kubelet", EK_KUBELET},      {"proxy", EK_KUBE_PROXY},
 };
 
+static bool is_node(const struct ek_part *part)
+{
+    return part->component == EK_KUBELET || part->component == EK_KUBE_PROXY;
+}
+
 /* "cp 36/36/35; cp*2 36/36/35; kubelet 34": minors of binary, emulation, minimum compatibility. */
 static size_t parse(const char *text, struct ek_part parts[PARTS_MAX])
 {
@@ -50,6 +55,7 @@ static size_t parse(const char *text, struct ek_part parts[PARTS_MAX])
             if (!strcmp(word, words[i].word))
                 parts[n].component = words[i].component;
         ck_assert_int_ne(parts[n].component, EK_COMPONENT_MAX);
+        parts[n].nodes = is_node(&parts[n]);
         parts[n].at = (struct ek_part_versions){EK_MINOR(1, bv), EK_MINOR(1, got > 1 ? ev : bv),
                                                 EK_MINOR(1, got > 2 ? mcv : bv - 1)};
         n++;
@@ -188,6 +194,24 @@ static const struct {
      EK_STEPS_FOUND,
      EK_RULE_NONE,
      "kubelet-2 b36, proxy-3 b36"},
+    {"kube-proxies follow the kubelets of their nodes",
+     "cp 36/36/33; kcm 36; kubelet 32; proxy 32",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_FOUND,
+     EK_RULE_NONE,
+     "cp-0 m34!33, kubelet-2 b35, proxy-3 b36, cp-0 m35!34, kubelet-2 b36"},
+    {"a kube-proxy that is too far from the kubelet of its nodes",
+     "cp 36/36/33; kcm 36; kubelet 32; proxy 36",
+     36,
+     0,
+     false,
+     {0},
+     EK_STEPS_OUTSIDE,
+     EK_RULE_KUBE_PROXY_NODE_RANGE,
+     ""},
     {"nodes stay",
      "cp 36/36/35; kcm 36; kubelet 33",
      36,
@@ -328,14 +352,15 @@ static struct ek_part random_part(enum ek_component component, const char *name)
 {
     unsigned bv = 33 + below(4), ev = bv - below(bv - 33 + 1), mcv = ev - below(ev - 33 + 1);
 
-    if (component == EK_KUBELET)
+    if (component == EK_KUBELET || component == EK_KUBE_PROXY)
         ev = bv = 32 + below(5);
     if (component == EK_KUBE_APISERVER && bv < 35)
         mcv = ev > 33 ? ev - 1 : 33;
     return (struct ek_part){component,
                             name,
                             1 + (component == EK_KUBE_APISERVER && !below(4)),
-                            {EK_MINOR(1, bv), EK_MINOR(1, ev), EK_MINOR(1, mcv)}};
+                            {EK_MINOR(1, bv), EK_MINOR(1, ev), EK_MINOR(1, mcv)},
+                            component == EK_KUBELET || component == EK_KUBE_PROXY};
 }
 
 static size_t random_parts(struct ek_part parts[PARTS_MAX])
@@ -347,6 +372,8 @@ static size_t random_parts(struct ek_part parts[PARTS_MAX])
         parts[n++] = random_part(EK_KUBE_APISERVER, "cp-b");
     parts[n++] = random_part(EK_KUBE_CONTROLLER_MANAGER, "kcm");
     parts[n++] = random_part(EK_KUBELET, "nodes");
+    if (below(2))
+        parts[n++] = random_part(EK_KUBE_PROXY, "proxies");
     return n;
 }
 
@@ -372,7 +399,6 @@ static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *s
     for (size_t i = 0; i < steps->n; i++) {
         const struct ek_upgrade_step *step = &steps->list[i];
         struct ek_part old = now[step->part];
-        bool is_node = old.component == EK_KUBELET || old.component == EK_KUBE_PROXY;
         now[step->part].at = step->after;
         now[n] = old;
         ck_assert_msg(ek_steps_within(now, n + (old.count > 1), goal->policy, &rule, &part) &&
@@ -380,12 +406,12 @@ static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *s
                       "step %zu breaks %s", i, ek_rule_name(rule));
         ck_assert_int_ge(ek_minor_cmp(step->after.binary, old.at.binary), 0);
         ck_assert_int_ge(ek_minor_cmp(step->after.emulation, old.at.emulation), 0);
-        ck_assert(is_node || step->after.emulation.minor <= old.at.emulation.minor + 1);
+        ck_assert(is_node(&old) || step->after.emulation.minor <= old.at.emulation.minor + 1);
         ck_assert(step->after.emulation.minor + 3 >= step->after.binary.minor);
         ck_assert_int_le(ek_minor_cmp(step->after.emulation, step->after.binary), 0);
         if (step->kind == EK_UPGRADE_BINARY)
             ck_assert_int_eq(ek_minor_cmp(step->after.emulation, old.at.emulation),
-                             is_node || step->after.binary.minor <= 31
+                             is_node(&old) || step->after.binary.minor <= 31
                                  ? ek_minor_cmp(step->after.binary, old.at.emulation)
                                  : 0);
         else
@@ -486,7 +512,7 @@ static void spread(struct flood *f, const struct world *from, size_t i)
     const struct ek_part *p = &from->parts[i];
     unsigned bv = (unsigned)p->at.binary.minor, ev = (unsigned)p->at.emulation.minor;
     unsigned mcv = (unsigned)p->at.min_compat.minor, top = (unsigned)f->goal->version.minor;
-    bool server = p->component == EK_KUBE_APISERVER, node = p->component == EK_KUBELET;
+    bool server = p->component == EK_KUBE_APISERVER, node = is_node(p);
 
     for (unsigned b = 32; b <= top; b++)
         for (unsigned e = 32; e <= b; e++)
