@@ -92,6 +92,17 @@ static void add_stored(const struct changes *c, yyjson_mut_val *list)
     }
 }
 
+/* True for a step whose changes the data has: on the binary of the data, and to an emulation
+ * version of the data on a newer one, but for the versions in which that stores objects. */
+static bool is_known(const struct ek_plan_data *data, const struct ek_upgrade_step *step)
+{
+    int newer = ek_minor_cmp(step->after.binary, data->binary);
+
+    return (step->kind != EK_UPGRADE_BINARY && !newer) ||
+           (step->kind == EK_UPGRADE_EMULATION && newer > 0 &&
+            ek_minor_cmp(step->after.emulation, data->binary) <= 0);
+}
+
 /* What a step changes on an API server with these flags; nothing where the data does not have the
  * changes. */
 static void add_changes(const struct ek_plan_data *data, const struct ek_upgrade_step *step,
@@ -103,7 +114,7 @@ static void add_changes(const struct ek_plan_data *data, const struct ek_upgrade
                         .doc = doc,
                         .server = server};
 
-    if (step->kind == EK_UPGRADE_BINARY || ek_minor_cmp(step->after.binary, c.data->binary) != 0)
+    if (!is_known(c.data, step))
         return;
     open_side(&c, &step->before, &c.before);
     open_side(&c, &step->after, &c.after);
@@ -111,7 +122,9 @@ static void add_changes(const struct ek_plan_data *data, const struct ek_upgrade
     add_gates(&c, yyjson_mut_obj_add_arr(doc, v, "featureGates"));
     add_served(&c, yyjson_mut_obj_add_arr(doc, v, "served"), true);
     add_served(&c, yyjson_mut_obj_add_arr(doc, v, "notServed"), false);
-    add_stored(&c, yyjson_mut_obj_add_arr(doc, v, "stored"));
+    yyjson_mut_val *stored = yyjson_mut_obj_add_arr(doc, v, "stored");
+    if (!ek_minor_cmp(step->after.binary, c.data->binary))
+        add_stored(&c, stored);
 }
 
 static void add_step(const struct ek_plan_data *data, const struct ek_plan_cluster *cluster,

@@ -366,8 +366,7 @@ static void check_gates(const struct checker *c, const struct ek_upgrade_step *s
     struct ek_feature_problems problems;
     struct ek_features features;
 
-    if (!*gates || ek_minor_cmp(step->after.binary, data->binary) > 0 ||
-        ek_minor_cmp(step->after.emulation, data->oldest) < 0)
+    if (!*gates || ek_minor_cmp(step->after.emulation, data->oldest) < 0)
         return;
     ek_features_init(&features, &data->features, arena, step->after.emulation,
                      step->after.min_compat);

@@ -37,6 +37,14 @@ bool ek_fields_have(const struct ek_plan_data *data, struct ek_minor release)
            ek_minor_cmp(release, data->newest) <= 0;
 }
 
+struct ek_minor ek_fields_nearest(const struct ek_plan_data *data, struct ek_minor release)
+{
+    return !release.known                            ? release
+           : ek_minor_cmp(release, data->newest) > 0 ? data->newest
+           : ek_minor_cmp(release, data->oldest) < 0 ? data->oldest
+                                                     : release;
+}
+
 /* ---- Places ---- */
 
 struct search {

@@ -44,6 +44,11 @@ bool ek_fields_are_newer(const struct ek_plan_data *data, const char *api_versio
 bool ek_fields_find(const struct ek_plan_data *data, const char *api_version, const char *kind,
                     const char *path, struct ek_minor release, struct ek_field_unknown *ret);
 
+/* The release that is nearest to a release and whose fields are known. What went before a newer
+ * release is gone there as well, and what came after an older one is not there yet; what the newer
+ * one itself changed is not known. */
+struct ek_minor ek_fields_nearest(const struct ek_plan_data *data, struct ek_minor release);
+
 /* Whether the fields of a release are known at all. */
 bool ek_fields_have(const struct ek_plan_data *data, struct ek_minor release);
 

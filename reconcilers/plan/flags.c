@@ -87,9 +87,14 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component c
                             struct ek_arena *arena, struct ek_plan_finding *ret_finding)
 {
     bool older = ek_minor_cmp(binary, data->binary) < 0;
+    bool newer = ek_minor_cmp(binary, data->binary) > 0;
+    bool may_change = problem->kind == EK_FEATURE_UNKNOWN || problem->kind == EK_FEATURE_DEPENDENT;
     char at[EK_MINOR_SIZE];
 
-    if (problem->kind == EK_FEATURE_DEPENDENT && ek_minor_cmp(binary, DEPENDENCIES_SINCE) < 0)
+    /* A newer binary may have the gate, or other dependencies. A lock never opens, and a binary
+     * without the gate refuses it as well. */
+    if ((newer && may_change) ||
+        (problem->kind == EK_FEATURE_DEPENDENT && ek_minor_cmp(binary, DEPENDENCIES_SINCE) < 0))
         return false;
     ek_minor_format(binary, at);
     *ret_finding = (struct ek_plan_finding){
@@ -99,7 +104,7 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component c
                                    at, problem->text),
         .remedy = remedy_of(component, problem->kind),
     };
-    if (older && (problem->kind == EK_FEATURE_UNKNOWN || problem->kind == EK_FEATURE_DEPENDENT))
+    if (older && may_change)
         weaken(data, problem, arena, ret_finding, at);
     return true;
 }
@@ -175,7 +180,8 @@ static void say_problem(const struct ek_plan_check *check, enum ek_component com
         ek_plan_say__(check, f.severity, f.rule, place, f.message, f.remedy);
 }
 
-/* True for a target whose gates are known; else says that the gates at place are not. */
+/* Says that the gates at place are not all known. True for a target of which some are: a gate of
+ * the data stays locked in newer binaries. */
 static bool knows_gates(const struct ek_plan_check *check, const char *place)
 {
     const struct ek_plan_target *target = check->target;
@@ -189,7 +195,7 @@ static bool knows_gates(const struct ek_plan_check *check, const char *place)
                       ek_arena_printf(check->report->arena, "the feature gates of %s are not known",
                                       ek_minor_format(target->to, at)),
                       "use a release of Evenkeel that knows the target");
-    return false;
+    return ek_minor_cmp(target->to, target->data->oldest) >= 0;
 }
 
 /* The place of the first of the flags about APIs; NULL without. */

@@ -220,13 +220,13 @@ static void check_fields(const struct ek_plan_check *check, bool all)
     const struct ek_plan_target *target = check->target;
     struct fields f = {check, all, false, check->report->n};
 
-    ek_fields_unknown(target->data, check->object->value, target->to, check->scratch, say_field,
-                      &f);
+    ek_fields_unknown(target->data, check->object->value,
+                      ek_fields_nearest(target->data, target->to), check->scratch, say_field, &f);
     if (!target->from.known || ek_minor_cmp(target->from, target->to) >= 0)
         return;
     f.back = true;
-    ek_fields_unknown(target->data, check->object->value, target->from, check->scratch, say_field,
-                      &f);
+    ek_fields_unknown(target->data, check->object->value,
+                      ek_fields_nearest(target->data, target->from), check->scratch, say_field, &f);
 }
 
 /* "apps/v1 Deployment shop/web" */

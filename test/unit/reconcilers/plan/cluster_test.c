@@ -291,6 +291,14 @@ static const struct {
      0,
      "to 1.36, 5 steps, 3 unread|error flag kube-controller-manager kcm step 2: "
      "kube-controller-manager 1.36 does not start: cannot set feature gate\n"},
+    {"a gate that stays locked beyond the data",
+     {{SERVER("a", 35, 35, 34), .gates = "CSIServiceAccountTokenSecrets=0 Gone=1"}},
+     OTHERS(35),
+     37,
+     false,
+     0,
+     "to 1.37, 12 steps, 3 unread|error flag kube-apiserver a step 4: kube-apiserver 1.37 does not "
+     "start: cannot set feature gate CSIServiceAccountTokenSecrets to false\n"},
     {"gates beyond the data",
      {{SERVER("a", 36, 36, 35), .gates = "Gone=1"}},
      OTHERS(36),
