@@ -75,11 +75,13 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, bool files, bo
         "values that only the validation of a newer version accepts",
         "references inside of objects, such as owners and targets of autoscalers",
         "custom resources, beyond their definitions",
+        "values of flags, but for feature gates, versions and --runtime-config",
     };
     static const char *const of_clusters[] = {
         "values that only the validation of a newer version accepts",
         "fields and expressions of stored objects other than webhooks, admission policies, device "
         "classes, resource claims and definitions",
+        "flags, but for feature gates, versions and those about APIs",
     };
     const char *const *list = files ? of_files : of_clusters;
     size_t n = files ? EK_ARRAY_SIZE(of_files) : EK_ARRAY_SIZE(of_clusters);

@@ -162,6 +162,7 @@ static int read_binary(struct ek_plan_data *data, yyjson_val *root, struct ek_er
     data->binary = minor_of(root, "version");
     data->binary_version = ek_json_str(root, "binary", NULL);
     data->recorded = ek_json_str(root, "recorded", NULL);
+    data->flags = yyjson_obj_get(root, "flags");
     int rc = ek_feature_registry_read(gates, data->arena, &data->features, err);
     if (!rc)
         rc = ek_feature_registry_link(gates, data->arena, &data->features, err);

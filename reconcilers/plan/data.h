@@ -66,6 +66,7 @@ struct ek_plan_data {
     size_t n_resources;
     struct ek_api_override *overrides;
     size_t n_overrides;
+    yyjson_val *flags;            /* component -> names of its flags; NULL: not known */
     yyjson_val *priority;         /* group -> versions, the preferred one first */
     struct ek_field_kind *fields; /* by API version and kind */
     size_t n_fields;

@@ -291,6 +291,53 @@ static const char *find_variable(const struct ek_server_args *args)
     return NULL;
 }
 
+/* True when the binary of the data has the flag of an argument; "_" counts as "-"
+ * (WordSepNormalizeFunc in component-base/cli/flag). */
+static bool has_flag(yyjson_val *names, const char *arg)
+{
+    size_t len = strcspn(arg + 2, "="), i, n, k;
+    yyjson_val *name;
+
+    yyjson_arr_foreach(names, i, n, name)
+    {
+        const char *text = yyjson_get_str(name);
+        for (k = 0; k < len && text[k] == (arg[2 + k] == '_' ? '-' : arg[2 + k]);)
+            k++;
+        if (k == len && !text[k])
+            return true;
+    }
+    return false;
+}
+
+/* Flags that the binary of the data does not have. */
+static void say_flags(const struct line *line)
+{
+    const struct ek_plan_check *check = line->check;
+    const struct ek_plan_data *data = data_of(check);
+    const char *name = ek_component_name(line->component);
+    yyjson_val *names = yyjson_obj_get(data->flags, name);
+    bool same = ek_minor_cmp(check->target->to, data->binary) == 0;
+    struct ek_arena *arena = check->report->arena;
+    char at[EK_MINOR_SIZE];
+
+    ek_minor_format(check->target->to, at);
+    for (size_t i = 0; names && i < line->args.n; i++) {
+        const char *arg = line->args.text[i];
+        int len = (int)strcspn(arg, "=");
+        if (!strcmp(arg, "--"))
+            return;
+        if (strncmp(arg, "--", 2) != 0 || memmem(arg, (size_t)len, "$(", 2) || has_flag(names, arg))
+            continue;
+        ek_plan_say__(check, same ? EK_PLAN_ERROR : EK_PLAN_UNKNOWN, "flag", line->args.place[i],
+                      same ? ek_arena_printf(arena, "%s %s does not start: unknown flag: %.*s",
+                                             name, at, len, arg)
+                           : ek_arena_printf(arena, "%s %s has no flag %.*s; %s may have it", name,
+                                             data->binary_version, len, arg, at),
+                      same ? "remove the flag before the upgrade"
+                           : "look the flag up in the documentation of the target");
+    }
+}
+
 static void say_start(const struct line *line)
 {
     const struct ek_plan_check *check = line->check;
@@ -301,6 +348,7 @@ static void say_start(const struct line *line)
     struct ek_start start;
     char at[EK_MINOR_SIZE];
 
+    say_flags(line);
     if (!knows_gates(check, find_place(args, GATES)))
         return;
     if (ek_minor_cmp(check->target->to, COMPAT_FLAG_SINCE) < 0 && find_place(args, COMPAT_FLAG))

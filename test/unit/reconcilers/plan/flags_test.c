@@ -183,7 +183,29 @@ static const struct row rows[] = {
      "unknown flags-unread spec.containers[0].command: the flags of the kube-scheduler cannot be "
      "read: its command is sh, not kube-scheduler -> "},
     {"APIs are not those of a scheduler",
-     CONTAINER("command: [kube-scheduler, --emulation-forward-compatible]"), 35, 36, ""},
+     CONTAINER("command: [kube-scheduler, --emulation-forward-compatible]"), 35, 36,
+     "error flag spec.containers[0].command[1]: kube-scheduler 1.36 does not start: unknown flag: "
+     "--emulation-forward-compatible -> remove the flag before the upgrade"},
+    {"flags that went",
+     CONTAINER("command: [kube-apiserver, --secure_port=6443, --insecure-port=0, "
+               "--cloud-provider=aws, -v=2, --v, '2', --, --nosuchflag]"),
+     35, 36,
+     "error flag spec.containers[0].command[2]: kube-apiserver 1.36 does not start: unknown flag: "
+     "--insecure-port -> remove the flag before the upgrade\n"
+     "error flag spec.containers[0].command[3]: kube-apiserver 1.36 does not start: unknown flag: "
+     "--cloud-provider -> remove"},
+    {"a flag that a distribution adds",
+     CONTAINER("command: [kube-scheduler, --unsupported-kube-api-over-localhost]"), 35, 36,
+     "error flag spec.containers[0].command[1]: kube-scheduler 1.36 does not start: unknown flag: "
+     "--unsupported-kube-api-over-localhost -> remove"},
+    {"a flag that another version may have", CONTAINER("command: [kube-apiserver, --new-flag]"), 36,
+     37,
+     "unknown flag spec.containers[0].command[1]: kube-apiserver 1.36.2 has no flag --new-flag; "
+     "1.37 may have it -> "},
+    {"a flag that goes, in kubeadm", KUBEADM("v1beta3", "{insecure-port: '0'}"), 35, 36,
+     "error flag apiServer.extraArgs.insecure-port: kube-apiserver 1.36 does not start: unknown "},
+    {"deprecated and hidden flags are flags", SERVER("--apiserver-count=3, --kubelet-port=1"), 35,
+     36, ""},
     {"a controller manager in kubeadm",
      "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\ncontrollerManager: "
      "{extraArgs: {feature-gates: CSIServiceAccountTokenSecrets=false}}\n",
