@@ -36,6 +36,9 @@ enum flag {
     FORWARD,
     RUNTIME_FORWARD,
     FAIRNESS,
+    PLUGINS_OFF,
+    PLUGINS,
+    AUTHORIZATION,
     OTHER,
 };
 static const char *const flag_names[OTHER] = {
@@ -46,6 +49,9 @@ static const char *const flag_names[OTHER] = {
     [FORWARD] = "emulation-forward-compatible",
     [RUNTIME_FORWARD] = "runtime-config-emulation-forward-compatible",
     [FAIRNESS] = "enable-priority-and-fairness",
+    [PLUGINS_OFF] = "disable-admission-plugins",
+    [PLUGINS] = "admission-control",
+    [AUTHORIZATION] = "authorization-mode",
 };
 
 static bool is(const char *s, const char *wanted)
@@ -231,6 +237,29 @@ static void read_runtime_config(struct reader *r, const char *value)
                                                : ek_arena_strdup(r->arena, value);
 }
 
+static bool has_item(const char *list, const char *item)
+{
+    struct ek_str part;
+
+    while (next_part(&list, ',', &part))
+        if (equals(part, item))
+            return true;
+    return false;
+}
+
+/* Lists of names, of which one name counts. The deprecated --admission-control names all plug-ins
+ * that are enabled (computePluginNames in pkg/kubeapiserver/options/admission.go at 1.36). A
+ * variable may be that name, or not: the plug-in counts as disabled. */
+static void read_names(struct reader *r, enum flag flag, const char *value)
+{
+    if (flag == AUTHORIZATION)
+        r->apis.authorizes_nodes |= has_item(value, "Node");
+    else
+        r->apis.no_mutating_policies |=
+            has_variable(value, strlen(value)) ||
+            has_item(value, "MutatingAdmissionPolicy") == (flag == PLUGINS_OFF);
+}
+
 /* A boolean flag has its value behind "=", or is true. */
 static void read_switch(struct reader *r, enum flag flag, const char *equal)
 {
@@ -257,7 +286,9 @@ static void read_flag(struct reader *r, enum flag flag, size_t *at)
     }
     if (!value && *at + 1 < r->n_words)
         value = r->words[++*at];
-    if (!value)
+    if (flag > FAIRNESS)
+        read_names(r, flag, value ? value : "");
+    else if (!value)
         refuse(r, flag, "", "has no value");
     else if (has_variable(value, strlen(value)))
         refuse(r, flag, value, "holds a variable");

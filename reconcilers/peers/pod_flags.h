@@ -28,12 +28,15 @@ struct ek_pod_gate {
     bool on;
 };
 
-/* What the flags of a kube-apiserver say of the APIs that it serves; all zero: the defaults. */
+/* What the flags of a kube-apiserver say of the APIs that it serves and that its own parts read;
+ * all zero: the defaults. */
 struct ek_pod_api_flags {
     const char *runtime_config; /* all values, "a/v1=true,b/v1=false"; NULL without the flag */
     bool forward;               /* --emulation-forward-compatible */
     bool runtime_forward;       /* --runtime-config-emulation-forward-compatible */
     bool no_fairness;           /* --enable-priority-and-fairness=false */
+    bool no_mutating_policies;  /* the admission plug-in MutatingAdmissionPolicy is disabled */
+    bool authorizes_nodes;      /* --authorization-mode has Node */
 };
 
 struct ek_pod_flags {

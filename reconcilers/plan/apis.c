@@ -292,6 +292,54 @@ const char *ek_api_served(const struct ek_plan_data *data, const struct ek_api_c
     return refusal;
 }
 
+/* ---- What a server reads of itself ---- */
+
+enum own_reader { PLUGIN, POLICY_PLUGIN, NODE_AUTHORIZER };
+
+static const struct own_read {
+    const char *gate, *group, *version, *resource;
+    enum own_reader reader;
+} own_reads[] = {
+    {"MutatingAdmissionPolicy", "admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies",
+     POLICY_PLUGIN},
+    {"DynamicResourceAllocation", "resource.k8s.io", "v1", "resourceslices", NODE_AUTHORIZER},
+    {"PodCertificateRequest", "certificates.k8s.io", "v1beta1", "podcertificaterequests",
+     NODE_AUTHORIZER},
+    {"GenericWorkload", "scheduling.k8s.io", "v1alpha2", "podgroups", PLUGIN},
+};
+
+static bool reads(const struct own_read *r, const struct ek_api_config *config)
+{
+    const struct ek_feature *gate =
+        ek_feature_find(config->features->registry, ek_str_from(r->gate));
+
+    if ((r->reader == POLICY_PLUGIN && config->no_mutating_policies) ||
+        (r->reader == NODE_AUTHORIZER && !config->authorizes_nodes))
+        return false;
+    return gate && ek_features_on(config->features, gate);
+}
+
+const char *ek_api_unserved(const struct ek_plan_data *data, const struct ek_api_config *config,
+                            const bool *served, struct ek_arena *arena)
+{
+    char at[EK_MINOR_SIZE];
+
+    for (size_t i = 0; i < data->n_resources && config->emulates; i++) {
+        const struct ek_api_row *row = &data->resources[i];
+        for (size_t k = 0; k < EK_ARRAY_SIZE(own_reads) && !served[i]; k++) {
+            const struct own_read *r = &own_reads[k];
+            if (!strcmp(row->resource, r->resource) && !strcmp(row->version, r->version) &&
+                !strcmp(row->group, r->group) && reads(r, config))
+                return ek_arena_printf(arena,
+                                       "with the feature gate %s it reads %s of %s/%s, which it "
+                                       "does not serve while it emulates %s",
+                                       r->gate, r->resource, r->group, r->version,
+                                       ek_minor_format(config->emulation, at));
+        }
+    }
+    return NULL;
+}
+
 /* ---- Storage ---- */
 
 const char *ek_api_storage(const struct ek_plan_data *data, const char *group, const char *resource,

@@ -21,6 +21,8 @@ struct ek_api_config {
     bool runtime_forward_compatible;    /* --runtime-config-emulation-forward-compatible */
     const struct ek_features *features; /* at that version */
     bool no_fairness;                   /* --enable-priority-and-fairness=false */
+    bool no_mutating_policies; /* the admission plug-in MutatingAdmissionPolicy is disabled */
+    bool authorizes_nodes;     /* --authorization-mode has Node */
 };
 
 /*
@@ -29,6 +31,17 @@ struct ek_api_config {
  */
 const char *ek_api_served(const struct ek_plan_data *data, const struct ek_api_config *config,
                           struct ek_arena *arena, bool *served);
+
+/*
+ * The sentence about what an API server that emulates a version reads of itself and does not serve,
+ * so that it does not become ready; NULL where it serves all of that. served is that of
+ * ek_api_served; strings in arena. A binary reads one version of an API, whatever version it
+ * emulates: admission plug-ins (apiserver/pkg/admission/plugin/policy/mutating/plugin.go,
+ * plugin/pkg/admission/job, podgroup), and the node authorizer
+ * (pkg/kubeapiserver/authorizer/config.go), at 1.36.
+ */
+const char *ek_api_unserved(const struct ek_plan_data *data, const struct ek_api_config *config,
+                            const bool *served, struct ek_arena *arena);
 
 /* What a version is to a kind. */
 enum ek_api_state {

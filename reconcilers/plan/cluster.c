@@ -172,6 +172,7 @@ static void read_peers(struct reader *r, const struct ek_skew_facts *facts)
                                     peer->probe, at};
         add_part(r, EK_KUBE_APISERVER, name, 1, at,
                  (struct ek_plan_instance){.gates = gates_of(r, &flags),
+                                           .flags_read = peer->flags_read,
                                            .apis = copy_flags(&peer->flag_apis, r->report->arena),
                                            .served = peer->probe ? peer->probe->discovery : NULL,
                                            .probe = peer->probe});
@@ -354,6 +355,8 @@ struct ek_api_config ek_plan_api_config(const struct ek_plan_instance *server,
         .runtime_forward_compatible = flags->runtime_forward,
         .features = features,
         .no_fairness = flags->no_fairness,
+        .no_mutating_policies = flags->no_mutating_policies,
+        .authorizes_nodes = flags->authorizes_nodes,
     };
 }
 
@@ -388,9 +391,14 @@ static bool has_api_flags(const struct ek_pod_api_flags *flags)
     return flags->runtime_config || flags->forward || flags->runtime_forward;
 }
 
-/* The sentence with which a server refuses its flags at these versions; NULL when it starts. */
-static const char *refusal(const struct checker *c, const struct ek_plan_instance *server,
-                           const struct ek_part_versions *at)
+/* Why a server with its flags is of no use at some versions. */
+struct refusal {
+    const char *why; /* NULL: it is ready */
+    const char *what, *remedy;
+};
+
+static struct refusal refusal(const struct checker *c, const struct ek_plan_instance *server,
+                              const struct ek_part_versions *at)
 {
     const struct ek_plan_data *data = ek_plan_data_at(c->data, at->binary);
     struct ek_arena *arena = c->report->arena;
@@ -400,12 +408,18 @@ static const char *refusal(const struct checker *c, const struct ek_plan_instanc
     ek_features_init(&features, &data->features, arena, at->emulation, at->min_compat);
     ek_features_set(&features, ek_str_from(server->gates), &problems);
     struct ek_api_config config = ek_plan_api_config(server, at, &features);
-    return ek_api_served(data, &config, arena, ek_arena_alloc(arena, data->n_resources + 1));
+    bool *served = ek_arena_alloc(arena, data->n_resources + 1);
+    const char *why = ek_api_served(data, &config, arena, served);
+    if (why || problems.n || !server->flags_read)
+        return (struct refusal){why, "start", "correct the flag with the step, not later"};
+    return (struct refusal){ek_api_unserved(data, &config, served, arena), "become ready",
+                            EK_PLAN_UNSERVED_REMEDY};
 }
 
 /* A version of --runtime-config that a server does not have any more; a flag that only a server
- * that emulates may have. A server that runs has not refused what the data refuses before the step;
- * the data does not have the binary before a step to another binary. */
+ * that emulates may have; a gate whose feature the server reads in a version that it does not serve
+ * while it emulates. A server that runs has not refused what the data refuses before the step; the
+ * data does not have the binary before a step to another binary. */
 static void check_served(const struct checker *c, const struct ek_upgrade_step *step, size_t number)
 {
     const char *name = c->cluster->parts[step->part].name;
@@ -415,12 +429,12 @@ static void check_served(const struct checker *c, const struct ek_upgrade_step *
     bool is_binary = step->kind == EK_UPGRADE_BINARY;
     char version[EK_MINOR_SIZE];
 
-    if (!has_api_flags(&server->apis) || step->kind == EK_UPGRADE_MIN_COMPAT ||
+    if ((!has_api_flags(&server->apis) && !*server->gates) || step->kind == EK_UPGRADE_MIN_COMPAT ||
         ek_minor_cmp(step->after.binary, data->binary) != 0 ||
-        (!is_binary && refusal(c, server, &step->before)))
+        (!is_binary && refusal(c, server, &step->before).why))
         return;
-    const char *why = refusal(c, server, &step->after);
-    if (!why)
+    const struct refusal r = refusal(c, server, &step->after);
+    if (!r.why)
         return;
     ek_minor_format(is_binary ? step->after.binary : step->after.emulation, version);
     ek_plan_report_add(
@@ -432,11 +446,12 @@ static void check_served(const struct checker *c, const struct ek_upgrade_step *
             .object = ek_arena_printf(arena, "step %zu", number),
             .message =
                 is_binary
-                    ? ek_arena_printf(arena, "kube-apiserver %s does not start: %s", version, why)
+                    ? ek_arena_printf(arena, "kube-apiserver %s does not %s: %s", version, r.what,
+                                      r.why)
                     : ek_arena_printf(
-                          arena, "kube-apiserver does not start with the emulation version %s: %s",
-                          version, why),
-            .remedy = "correct the flag with the step, not later"});
+                          arena, "kube-apiserver does not %s with the emulation version %s: %s",
+                          r.what, version, r.why),
+            .remedy = r.remedy});
 }
 
 /* Alpha features of a component that emulates, at the start (number 0) or after a step: the first

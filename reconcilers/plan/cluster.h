@@ -19,6 +19,7 @@
 struct ek_plan_instance {
     const char *gates; /* the feature gates that the flags of an API server or a controller set,
                           "A=true,B=false" */
+    bool flags_read;   /* of an API server */
     struct ek_pod_api_flags apis; /* of an API server whose flags were read; else the defaults */
     const struct ek_discovery *served; /* by an API server; NULL: not known */
     const struct ek_probe *probe;      /* of an API server; NULL: not known */

@@ -211,7 +211,8 @@ static const char *api_place(const struct ek_server_args *args)
 }
 
 /* --runtime-config and the flags for forward compatibility, which the binary of the data alone is
- * known to take. Returns the resources that are served; NULL: not known. */
+ * known to take, and what the server reads of itself with the gates. Returns the resources that are
+ * served; NULL: not known. */
 static const bool *say_apis(const struct ek_plan_check *check, const struct ek_server_args *args,
                             const struct ek_start *start)
 {
@@ -221,6 +222,8 @@ static const bool *say_apis(const struct ek_plan_check *check, const struct ek_s
     struct ek_pod_flags flags;
     char at[EK_MINOR_SIZE];
 
+    if (!place)
+        place = find_place(args, GATES);
     if (!place || ek_minor_cmp(check->target->to, data->binary) != 0)
         return NULL;
     ek_minor_format(check->target->to, at);
@@ -239,13 +242,17 @@ static const bool *say_apis(const struct ek_plan_check *check, const struct ek_s
         .forward_compatible = flags.apis.forward,
         .runtime_forward_compatible = flags.apis.runtime_forward,
         .features = &start->gates,
-        .no_fairness = flags.apis.no_fairness};
+        .no_fairness = flags.apis.no_fairness,
+        .no_mutating_policies = flags.apis.no_mutating_policies,
+        .authorizes_nodes = flags.apis.authorizes_nodes};
     bool *served = ek_arena_alloc(arena, data->n_resources + 1);
     const char *why = ek_api_served(data, &config, arena, served);
-    if (why)
-        ek_plan_say__(check, EK_PLAN_ERROR, "flag", place,
-                      ek_arena_printf(arena, SERVER " %s does not start: %s", at, why),
-                      "correct the flag with the upgrade");
+    const char *unserved = why ? NULL : ek_api_unserved(data, &config, served, arena);
+    if (why || unserved)
+        ek_plan_say__(check, EK_PLAN_ERROR, "flag", why ? place : place_of(args, "--feature-gates"),
+                      ek_arena_printf(arena, SERVER " %s does not %s: %s", at,
+                                      why ? "start" : "become ready", why ? why : unserved),
+                      why ? "correct the flag with the upgrade" : EK_PLAN_UNSERVED_REMEDY);
     return why ? NULL : served;
 }
 

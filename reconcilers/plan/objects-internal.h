@@ -71,6 +71,11 @@ bool ek_plan_gate_problem__(const struct ek_plan_data *data, enum ek_component c
 const char *ek_plan_alpha__(const struct ek_plan_data *data, const struct ek_features *gates,
                             const bool *served, struct ek_arena *arena);
 
+/* What to do about ek_api_unserved. */
+#define EK_PLAN_UNSERVED_REMEDY                                                                    \
+    "turn the feature gate off until the emulation version is raised, or set "                     \
+    "--emulation-forward-compatible=true, with --runtime-config for an alpha or beta version"
+
 /* Flags of a kube-apiserver, kube-controller-manager or kube-scheduler, in a Pod, in a Pod template
  * or in a ClusterConfiguration of kubeadm, and feature gates of a KubeletConfiguration or
  * KubeProxyConfiguration. True when the object is one of these, also with a command that cannot be

@@ -47,8 +47,9 @@ static void put_uses(struct ek_buf *out, const struct ek_probe *probe)
 
 static void put_flags(struct ek_buf *out, const struct ek_pod_api_flags *flags)
 {
-    ek_buf_printf(out, "%s %d %d %d\n", flags->runtime_config ? flags->runtime_config : "",
-                  flags->forward, flags->runtime_forward, flags->no_fairness);
+    ek_buf_printf(out, "%s %d %d %d %d %d\n", flags->runtime_config ? flags->runtime_config : "",
+                  flags->forward, flags->runtime_forward, flags->no_fairness,
+                  flags->no_mutating_policies, flags->authorizes_nodes);
 }
 
 static char *digest(const struct ek_plan_world *world)

@@ -24,6 +24,17 @@ static const struct {
     {"without priority and fairness", "'command':['" S "','--enable-priority-and-fairness=0']",
      "unfair"},
     {"with priority and fairness", "'command':['" S "','--enable-priority-and-fairness']", ""},
+    {"a plug-in that is disabled",
+     "'command':['" S "','--disable-admission-plugins=NodeRestriction,MutatingAdmissionPolicy']",
+     "no policies"},
+    {"other plug-ins", "'command':['" S "','--disable-admission-plugins','NodeRestriction']", ""},
+    {"the deprecated list of plug-ins", "'command':['" S "','--admission-control=NodeRestriction']",
+     "no policies"},
+    {"a variable for plug-ins is no reason not to read the rest",
+     "'command':['" S "','--disable_admission_plugins=$(OFF)','--emulated-version=1.35']",
+     "ev 1.35 no policies"},
+    {"the node authorizer", "'command':['" S "','--authorization-mode=Node,RBAC']", "nodes"},
+    {"other authorizers", "'command':['" S "','--authorization-mode=RBAC']", ""},
     {"APIs for nothing", "'command':['" S "','--runtime-config=']", "apis "},
     {"forward compatible",
      "'command':['" S "','--emulation-forward-compatible','--emulated-version=1.34',"
@@ -137,6 +148,10 @@ static void print(const struct ek_pod_flags *flags, struct ek_buf *out)
                       apis->runtime_forward ? " named" : "");
     if (apis->no_fairness)
         ek_buf_printf(out, "%sunfair", out->len ? " " : "");
+    if (apis->no_mutating_policies || apis->authorizes_nodes)
+        ek_buf_printf(out, "%s%s%s", out->len ? " " : "",
+                      apis->no_mutating_policies ? "no policies" : "",
+                      apis->authorizes_nodes ? "nodes" : "");
 }
 
 static struct ek_obj *make_pod(const char *metadata, const char *container, const char *status)

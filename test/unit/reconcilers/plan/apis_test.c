@@ -139,7 +139,7 @@ START_TEST(served_sets_are_those_of_the_server)
                                        sets[_i].forward,
                                        sets[_i].runtime_forward,
                                        &features,
-                                       false};
+                                       .no_fairness = false};
         bool *served = ek_arena_alloc(arena, data.n_resources);
         struct lines want, got;
         ck_assert_ptr_null(ek_api_served(&data, &config, arena, served));
@@ -232,7 +232,7 @@ START_TEST(startup_errors_are_those_of_the_server)
                                    refusals[_i].forward,
                                    refusals[_i].runtime_forward,
                                    &features,
-                                   false};
+                                   .no_fairness = false};
     const char *got = ek_api_served(&data, &config, arena, served);
     ck_assert_msg(refusals[_i].want ? got && !strcmp(got, refusals[_i].want) : !got, "%s: %s",
                   refusals[_i].name, got ? got : "starts");

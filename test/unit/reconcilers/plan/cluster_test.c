@@ -217,6 +217,14 @@ static const struct {
      0,
      "to 1.36, 8 steps, 3 unread|error flag kube-apiserver a step 1: kube-apiserver 1.36 does not "
      "start: group version autoscaling/v2beta2 that has not been registered\n"},
+    {"a feature that the new binary reads in a version that it does not serve yet",
+     {{SERVER("a", 35, 35, 34), .gates = "MutatingAdmissionPolicy=1"}},
+     OTHERS(35),
+     36,
+     false,
+     0,
+     "to 1.36, 8 steps, 3 unread|error flag kube-apiserver a step 1: kube-apiserver 1.36 does not "
+     "become ready: with the feature gate MutatingAdmissionPolicy it reads\n"},
     {"a flag that the server of today takes",
      {{SERVER("a", 36, 35, 34), .apis = {.runtime_config = "vendor.example/v1=true"}}},
      OTHERS(35),

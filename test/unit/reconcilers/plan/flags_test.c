@@ -38,6 +38,12 @@ static void close_data(void)
     "[/bin/kube-apiserver], args: [" flags "]}]}\n"
 #define CONTAINER(text) "apiVersion: v1\nkind: Pod\nspec: {containers: [{" text "}]}\n"
 #define TEMPLATE        "{spec: {containers: [{command: [kube-apiserver, --feature-gates=Nope=true]}]}}"
+#define WORKLOADS                                                                                  \
+    "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not become ready: with the "  \
+    "feature gate GenericWorkload it reads podgroups of scheduling.k8s.io/v1alpha2, which it "     \
+    "does not serve while it emulates 1.35 -> turn the feature gate off until the emulation "      \
+    "version is raised, or set --emulation-forward-compatible=true, with --runtime-config for an " \
+    "alpha or beta version\n"
 #define NOPE                                                                                       \
     ": kube-apiserver 1.36 does not start: unrecognized feature gate: Nope -> remove the gate"
 #define UNREAD(field, why)                                                                         \
@@ -91,6 +97,66 @@ static const struct row rows[] = {
      SERVER("--runtime-config=api/all=false, --enable-priority-and-fairness=false"), 35, 36,
      "error flag spec.containers[1].args[0]: kube-apiserver 1.36 does not start: invalid "
      "runtime-config with only api/all=false"},
+    {"the beta MutatingAdmissionPolicy, while a version without v1 is emulated",
+     SERVER("--emulated-version=1.35, --feature-gates=MutatingAdmissionPolicy=true, "
+            "'--runtime-config=admissionregistration.k8s.io/v1beta1=true'"),
+     35, 36,
+     "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not become ready: with the "
+     "feature "
+     "gate MutatingAdmissionPolicy it reads mutatingadmissionpolicies of "
+     "admissionregistration.k8s.io/v1, which it does not serve while it emulates 1.35 -> turn the "
+     "feature gate off until the emulation version is raised, or set "
+     "--emulation-forward-compatible=true, with --runtime-config for an alpha or beta version\n"},
+    {"the gate alone", SERVER("--emulated-version=1.34, --feature-gates=AllBeta=true"), 35, 36,
+     "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not become ready: with the "
+     "feature "
+     "gate MutatingAdmissionPolicy it reads "},
+    {"the same, forward compatible",
+     SERVER("--emulated-version=1.35, --feature-gates=MutatingAdmissionPolicy=true, "
+            "'--runtime-config=admissionregistration.k8s.io/v1beta1=true', "
+            "--emulation-forward-compatible"),
+     35, 36, ""},
+    {"the same, without the plug-in",
+     SERVER("--emulated-version=1.35, --feature-gates=MutatingAdmissionPolicy=true, "
+            "--disable-admission-plugins=MutatingAdmissionPolicy"),
+     35, 36, ""},
+    {"the same, nothing is emulated", SERVER("--feature-gates=MutatingAdmissionPolicy=true"), 35,
+     36, ""},
+    {"what the node authorizer reads",
+     SERVER("--emulated-version=1.33, --feature-gates=DynamicResourceAllocation=true, "
+            "--runtime-config=resource.k8s.io/v1beta1=true, '--authorization-mode=Node,RBAC'"),
+     35, 36,
+     "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not become ready: with the "
+     "feature "
+     "gate DynamicResourceAllocation it reads resourceslices of resource.k8s.io/v1, which "},
+    {"without the node authorizer",
+     SERVER("--emulated-version=1.33, --feature-gates=DynamicResourceAllocation=true, "
+            "--runtime-config=resource.k8s.io/v1beta1=true, --authorization-mode=RBAC"),
+     35, 36, ""},
+    {"certificates of Pods",
+     SERVER("--emulated-version=1.35, --feature-gates=PodCertificateRequest=true, "
+            "--authorization-mode=Node"),
+     35, 36,
+     "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not become ready: with the "
+     "feature gate PodCertificateRequest it reads podcertificaterequests of "
+     "certificates.k8s.io/v1beta1, "},
+    {"certificates of Pods, served",
+     SERVER("--emulated-version=1.35, --feature-gates=PodCertificateRequest=true, "
+            "--authorization-mode=Node, --runtime-config=certificates.k8s.io/v1beta1=true"),
+     35, 36, ""},
+    {"certificates of Pods, the alpha version, forward compatible",
+     SERVER("--emulated-version=1.34, --feature-gates=PodCertificateRequest=true, "
+            "--authorization-mode=Node, --runtime-config=certificates.k8s.io/v1alpha1=true, "
+            "--emulation-forward-compatible=true"),
+     35, 36,
+     "error flag spec.containers[1].args[1]: kube-apiserver 1.36 does not become ready: with the "
+     "feature gate PodCertificateRequest it reads podcertificaterequests of "
+     "certificates.k8s.io/v1beta1, which it does not serve while it emulates 1.34 -> turn the "
+     "feature gate off until the emulation version is raised, or set "
+     "--emulation-forward-compatible=true, with --runtime-config for an alpha or beta version\n"
+     "warning alpha-emulated "},
+    {"workloads", SERVER("--emulated-version=1.35, --feature-gates=GenericWorkload=true"), 35, 36,
+     WORKLOADS "warning alpha-emulated "},
     {"APIs of a variable", SERVER("--runtime-config=$(APIS)"), 35, 36,
      "unknown flag spec.containers[1].args[0]: the flags about APIs cannot be read: "},
     {"behind go-runner",
@@ -135,6 +201,7 @@ static const struct row rows[] = {
      SERVER("--emulated-version=1.35, "
             "'--feature-gates=GenericWorkload=true,AllAlpha=true,APIServerTracing=true'"),
      35, 36,
+     WORKLOADS
      "warning alpha-emulated spec.containers[1].args[1]: kube-apiserver 1.36 emulates 1.35 with "
      "alpha features, which Kubernetes does not support: GenericWorkload, AllAlpha -> "},
     {"an alpha feature of a scheduler",
