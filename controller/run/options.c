@@ -182,8 +182,8 @@ static const struct ek_flag webhook_flags[] = {
      .type = EK_FLAG_STRING,
      AT(webhook_callers),
      .initial = "apiservers",
-     .help = "`addresses` whose reviews count, and may be reviews of policies and bindings, if no "
-             "client certificates are required: apiservers, prefixes such as 10.0.0.0/8, or any"},
+     .help = "`addresses` whose reviews count if no client certificates are required: apiservers, "
+             "prefixes such as 10.0.0.0/8, or any"},
     {.name = "webhook-refuse-unproven",
      .type = EK_FLAG_BOOL,
      AT(webhook_refuse_unproven),

@@ -351,19 +351,6 @@ static bool is_json(const struct ek_http_request *request)
            (!type[len] || type[len] == ';' || type[len] == ' ');
 }
 
-/* Why a review that may be forged is refused; NULL: it is answered. */
-static const char *refusal(const struct ek_webhook_gate *gate)
-{
-    if (gate->thread->webhook->config.refuse_unproven)
-        return "only API servers may send reviews";
-    if (gate->endpoint->proven_only)
-        return "only API servers may send reviews of policies and bindings, and nothing proves "
-               "that "
-               "this address is an API server's: see --webhook-callers and "
-               "--webhook-client-ca-file";
-    return NULL;
-}
-
 /* Whether the address of the sender is known to be an API server's. */
 static bool is_proven(const struct ek_webhook_gate *gate, const struct ek_http_request *request)
 {
@@ -377,7 +364,7 @@ static bool is_proven(const struct ek_webhook_gate *gate, const struct ek_http_r
         "Reviews come from an address that is not known to be an API server's; conditions and "
         "counters ignore them: see --webhook-client-ca-file and --webhook-callers",
         EK_S("address", request->remote), EK_S("path", gate->endpoint->path),
-        EK_B("refused", refusal(gate) != NULL));
+        EK_B("refused", webhook->config.refuse_unproven));
     return false;
 }
 
@@ -448,8 +435,8 @@ void ek_webhook_serve__(void *ctx, const struct ek_http_request *request,
     ek_webhook_path_metrics_begin(&gate->endpoint->metrics);
     ek_http_query_each(request->query, read_timeout, &timeout_ms);
     bool proven = is_proven(gate, request);
-    if (!proven && refusal(gate)) {
-        ek_webhook_refuse__(&exchange, 403, refusal(gate));
+    if (!proven && gate->thread->webhook->config.refuse_unproven) {
+        ek_webhook_refuse__(&exchange, 403, "only API servers may send reviews");
         return;
     }
     if (proven)

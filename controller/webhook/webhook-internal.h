@@ -22,7 +22,6 @@ struct ek_webhook_endpoint {
     const char *path;
     /* Answers now, or moves the exchange away and does so later. */
     void (*serve)(struct ek_webhook_exchange *exchange);
-    bool proven_only; /* says what users may do: reviews that may be forged are refused */
     struct ek_webhook_handler handler; /* for those that were added */
     struct ek_webhook_path_metrics metrics;
 };

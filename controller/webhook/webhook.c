@@ -404,7 +404,6 @@ struct ek_webhook *ek_webhook_new(const struct ek_webhook_config *config)
     add_endpoint(webhook, "/mutate", ek_webhook_mutate__, NULL);
     add_endpoint(webhook, "/validate", ek_webhook_validate__, NULL);
     add_endpoint(webhook, EK_REGISTRATION_DEFINITION_PATH, ek_webhook_define__, NULL);
-    webhook->endpoints[webhook->n_endpoints - 1].proven_only = true;
     return webhook;
 }
 

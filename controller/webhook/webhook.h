@@ -35,9 +35,9 @@
  * Callers. A review whose sender is not proven to be an API server (ek_webhook_set_callers) may be
  * forged. It is answered like any other, for addresses may be rewritten on the way, but no count,
  * fight, Event or metric of a policy or gate follows from it, params of kind Secret are not given
- * to it, and nobody's access is reviewed for it: an authorizer has no opinion, and reviews of
- * policies and bindings are refused with 403. A Namespace that is not known is read for it, in a
- * share of the requests (asks.h). With refuse_unproven, all are refused. Where the identity has
+ * to it, and nobody's access is reviewed for it: an authorizer fails, so that a policy or binding
+ * with params is denied to all but system:masters. A Namespace that is not known is read for it, in
+ * a share of the requests (asks.h). With refuse_unproven, all are refused. Where the identity has
  * clients set (controller/http/tls.h), every client that completes the handshake is proven.
  *
  * Start and stop follow controller-runtime's webhooks (pkg/webhook/server.go: DefaultServer):

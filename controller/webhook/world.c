@@ -229,9 +229,9 @@ static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attri
 
     /* Whoever forges reviews would read, user by user, who may do what. */
     if (world->request->unproven) {
-        ret->reason = EK_STR("access is reviewed for verified API servers only "
-                             "(--webhook-callers, --webhook-client-ca-file)");
-        return EK_WORLD_FOUND;
+        ret->error = EK_STR("access is reviewed for verified API servers only "
+                            "(--webhook-callers, --webhook-client-ca-file)");
+        return EK_WORLD_FAILED;
     }
     struct ek_webhook_ask *ask = ek_webhook_review_ask(world->request->user_info, what);
     if (!ask) {
@@ -249,11 +249,15 @@ static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attri
 
 /* ---- Definitions ---- */
 
+/* Whoever forges reviews is denied by authorize, whatever is found: nothing is read for them. */
 static enum ek_world_answer get_policy(void *arg, const char *name, yyjson_val **ret_object)
 {
+    struct ek_webhook_world *world = arg;
     struct ek_err err;
 
-    return fetch(arg, POLICY_PATH, name, ret_object, &err);
+    if (world->request->unproven)
+        return EK_WORLD_ABSENT;
+    return fetch(world, POLICY_PATH, name, ret_object, &err);
 }
 
 /* In an APIResourceList. A kind that two resources have is none that is known. */
@@ -279,6 +283,7 @@ static const char *find_resource(yyjson_val *list, const char *kind)
 static enum ek_world_answer get_resource(void *arg, const char *api_version, const char *kind,
                                          const char **ret_resource)
 {
+    struct ek_webhook_world *world = arg;
     const char *slash = strchr(api_version, '/');
     EK_AUTOFREE char *group =
         slash ? ek_xstrndup(api_version, (size_t)(slash - api_version)) : NULL;
@@ -289,11 +294,11 @@ static enum ek_world_answer get_resource(void *arg, const char *api_version, con
 
     ek_buf_init(&path, EK_BUF_SMALL_MAX);
     ek_buf_puts(&path, group ? "/apis/" : "/api/");
-    if (!*version || strlen(api_version) > (size_t)2 * NAME_MAX_SIZE ||
+    if (world->request->unproven || !*version || strlen(api_version) > (size_t)2 * NAME_MAX_SIZE ||
         (group && (!*group || ek_uri_escape(&path, group) || ek_buf_puts(&path, "/"))) ||
         ek_uri_escape(&path, version))
         return EK_WORLD_ABSENT;
-    enum ek_world_answer answer = fetch_path(arg, ek_buf_str(&path), &list, &err);
+    enum ek_world_answer answer = fetch_path(world, ek_buf_str(&path), &list, &err);
     if (answer != EK_WORLD_FOUND)
         return answer;
     *ret_resource = find_resource(list, kind);

@@ -69,12 +69,12 @@ START_TEST(permissions)
     ek_webhook_world_init(&world, &request, &reviews);
     ek_webhook_world_begin(&world, NULL, 0);
     ck_assert_int_eq(world.callbacks.authorize(&world, &what, &decision),
-                     request.unproven ? EK_WORLD_FOUND : EK_WORLD_PENDING);
+                     request.unproven ? EK_WORLD_FAILED : EK_WORLD_PENDING);
     struct ek_webhook_ask *ask = ek_webhook_world_want(&world);
     ck_assert((ask != NULL) == !request.unproven);
-    ck_assert(!decision.allowed && !decision.error.p);
+    ck_assert(!decision.allowed && (decision.error.p != NULL) == request.unproven);
     if (request.unproven)
-        ck_assert_ptr_nonnull(strstr(decision.reason.p, "verified API servers only"));
+        ck_assert_ptr_nonnull(strstr(decision.error.p, "verified API servers only"));
     ek_webhook_ask_free(ask);
     ek_webhook_world_done(&world);
     ek_lru_done(&reviews);
