@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/base/mem.h"
+#include "api/objectmeta.h"
 #include "reconcilers/mutation/policy-internal.h"
 #include "reconcilers/mutation/validation.h"
 
@@ -59,8 +60,8 @@ const struct ek_binding *ek_binding_new(const struct ek_obj *obj)
     b->pub.validating = ek_policy_obj_is_validating(obj);
     b->pub.policy_name = ek_json_text(spec, "policyName");
     yyjson_val *metadata = yyjson_obj_get(ek_obj_root(obj), "metadata");
-    ek_validate_object_name(&b->errors, metadata);
-    ek_validate_object_meta(&b->errors, metadata);
+    ek_validate_object_name(&b->errors, metadata, EK_NAME_DNS1123_SUBDOMAIN, "metadata");
+    ek_validate_object_meta(&b->errors, metadata, "metadata");
     if (!*b->pub.policy_name)
         ek_field_required(&b->errors, "", "spec.policyName");
     else

@@ -5,6 +5,7 @@
 
 #include "api/base/mem.h"
 #include "api/base/words.h"
+#include "api/objectmeta.h"
 #include "reconcilers/mutation/decoding.h"
 #include "reconcilers/mutation/policy-internal.h"
 #include "reconcilers/mutation/scopes.h"
@@ -445,8 +446,8 @@ const struct ek_policy *ek_policy_new(const struct ek_obj *obj, int compat_minor
     p->pub.native = ek_policy_obj_is_native(obj);
     p->pub.validating = ek_policy_obj_is_validating(obj);
     yyjson_val *metadata = yyjson_obj_get(ek_obj_root(obj), "metadata");
-    ek_validate_object_name(&p->errors, metadata);
-    ek_validate_object_meta(&p->errors, metadata);
+    ek_validate_object_name(&p->errors, metadata, EK_NAME_DNS1123_SUBDOMAIN, "metadata");
+    ek_validate_object_meta(&p->errors, metadata, "metadata");
     read_spec(p, yyjson_obj_get(ek_obj_root(obj), "spec"), compat_minor);
     ek_policy_envs_done(&p->envs);
     struct ek_scopes *scopes = ek_arena_alloc(p->arena, sizeof *scopes);

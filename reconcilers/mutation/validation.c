@@ -67,33 +67,6 @@ void ek_validate_name(struct ek_field_errors *errors, const char *name, const ch
     check_name(errors, EK_NAME_DNS1123_SUBDOMAIN, name, path);
 }
 
-/* A name that the server is to complete ends in what may stand before more
- * (apimachinery/pkg/api/validation/generic.go: maskTrailingDash). */
-static void check_generate_name(struct ek_field_errors *errors, const char *name)
-{
-    const char *wrong[EK_NAME_ERRORS_MAX], *masked = name;
-    size_t len = strlen(name);
-
-    if (len > 1 && name[len - 1] == '-')
-        masked = ek_arena_printf(errors->arena, "%.*sa", (int)(len - 2), name);
-    size_t n = ek_name_check(EK_NAME_DNS1123_SUBDOMAIN, ek_str_from(masked), wrong);
-    for (size_t i = 0; i < n; i++)
-        ek_field_invalid(errors, ek_field_quote(errors, name), wrong[i], "metadata.generateName");
-}
-
-void ek_validate_object_name(struct ek_field_errors *errors, yyjson_val *metadata)
-{
-    const char *name = ek_json_text(metadata, "name");
-    const char *start = ek_json_text(metadata, "generateName");
-
-    if (*start)
-        check_generate_name(errors, start);
-    if (*name)
-        ek_validate_name(errors, name, "metadata.name");
-    else if (!*start)
-        ek_field_required(errors, "name or generateName is required", "metadata.name");
-}
-
 void ek_validate_qualified_name(struct ek_field_errors *errors, const char *name, const char *path)
 {
     check_name(errors, EK_NAME_LABEL_KEY, name, path);

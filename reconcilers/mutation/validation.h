@@ -13,15 +13,6 @@
 extern const char *const ek_failure_policies[], *const ek_reinvocation_policies[],
                                                     *const ek_patch_types[];
 
-/* metadata.name and metadata.generateName of an object that is created
- * (apimachinery/pkg/api/validation/objectmeta.go: ValidateObjectMetaAccessor). */
-void ek_validate_object_name(struct ek_field_errors *errors, yyjson_val *metadata);
-
-/* Labels, annotations, owners and finalizers of an object that is created (the same function).
- * Not checked: that one owner at most is the controller, and which finalizers exclude each other.
- * metadata: borrowed; NULL is nothing to check. */
-void ek_validate_object_meta(struct ek_field_errors *errors, yyjson_val *metadata);
-
 /* The name of a cluster-scoped object: a DNS subdomain. */
 void ek_validate_name(struct ek_field_errors *errors, const char *name, const char *path);
 

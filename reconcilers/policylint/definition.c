@@ -8,6 +8,7 @@
 #include "api/base/words.h"
 #include "api/fielderr.h"
 #include "api/obj.h"
+#include "api/objectmeta.h"
 #include "reconcilers/mutation/compile.h"
 #include "reconcilers/mutation/validation.h"
 #include "reconcilers/policylint/definition_types.h"
@@ -567,7 +568,7 @@ int ek_definition_lint(yyjson_val *crd, int compat_minor, struct ek_arena *arena
     if (!l.list)
         return EK_E_LIMIT;
     l.fields = (struct ek_field_errors){.arena = arena};
-    ek_validate_object_meta(&l.fields, yyjson_obj_get(crd, "metadata"));
+    ek_validate_object_meta(&l.fields, yyjson_obj_get(crd, "metadata"), "metadata");
     take(&l, &l.fields);
     yyjson_arr_foreach(ek_json_get(crd, "spec", "versions", NULL), i, n, version)
     {

@@ -6,7 +6,7 @@
 
 #include "api/base/mem.h"
 #include "api/obj.h"
-#include "reconcilers/mutation/validation.h"
+#include "api/objectmeta.h"
 #include "test/support/suite.h"
 
 /* Validates {KIND: {"NAME": TEXT}} where TEXT has n octets; the errors are of the arena. */
@@ -21,7 +21,7 @@ static struct ek_field_errors validate(struct ek_arena *arena, size_t n)
     yyjson_mut_val *annotations = yyjson_mut_obj_add_obj(doc, metadata, "annotations");
     yyjson_mut_obj_add_str(doc, annotations, "a", text);
     EK_AUTOPTR(ek_obj, ek_obj_unref) *obj = ek_obj_from_mut(metadata);
-    ek_validate_object_meta(&errors, ek_obj_root(obj));
+    ek_validate_object_meta(&errors, ek_obj_root(obj), "metadata");
     yyjson_mut_doc_free(doc);
     ek_free(text);
     return errors;
@@ -52,8 +52,8 @@ START_TEST(other_types_are_nothing)
     struct ek_field_errors errors = {.arena = arena};
     yyjson_doc *doc = ek_json_parse(texts[_i], strlen(texts[_i]), NULL);
 
-    ek_validate_object_meta(&errors, yyjson_doc_get_root(doc));
-    ek_validate_object_meta(&errors, NULL);
+    ek_validate_object_meta(&errors, yyjson_doc_get_root(doc), "metadata");
+    ek_validate_object_meta(&errors, NULL, "metadata");
     ck_assert_uint_eq(errors.n, 0);
     yyjson_doc_free(doc);
     ek_arena_free(arena);
@@ -62,9 +62,9 @@ END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("validation_meta");
+    TCase *tcase = tcase_create("objectmeta");
 
     tcase_add_test(tcase, annotations_have_a_size);
     tcase_add_loop_test(tcase, other_types_are_nothing, 0, 5);
-    return ek_test_run("validation_meta", tcase);
+    return ek_test_run("objectmeta", tcase);
 }
