@@ -5,6 +5,7 @@
 
 #include "api/base/ascii.h"
 #include "api/base/mem.h"
+#include "api/base/time.h"
 
 /* A part of the layout: as it stands there, and how many digits it has; 0 for what is copied. */
 struct part {
@@ -69,6 +70,17 @@ static bool read_fraction(const char **s, bool micro)
     return true;
 }
 
+/* Whether the month of a date, "2006-01-02", has that day. */
+static bool is_day(const char *text)
+{
+    int year = 0;
+
+    for (int i = 0; i < 4; i++)
+        year = 10 * year + text[i] - '0';
+    return 10 * (text[8] - '0') + text[9] - '0' <=
+           ek_days_in_month(year, 10 * (text[5] - '0') + text[6] - '0');
+}
+
 const char *ek_go_time_check(const char *text, bool micro, struct ek_arena *arena)
 {
     const char *s = text, *wanted = NULL;
@@ -87,6 +99,8 @@ const char *ek_go_time_check(const char *text, bool micro, struct ek_arena *aren
         wanted = "Z07:00";
     if (!wanted && *s)
         return ek_arena_printf(arena, "parsing time \"%s\": extra text: \"%s\"", text, s);
+    if (!wanted && !is_day(text))
+        return ek_arena_printf(arena, "parsing time \"%s\": day out of range", text);
     if (!wanted)
         return NULL;
     return ek_arena_printf(

@@ -7,9 +7,10 @@
 
 #include "api/base/time.h"
 #include "api/cel/text/address.h"
-#include "api/cel/text/time.h"
 #include "api/names.h"
 #include "api/validation/validation-internal.h"
+
+#define ADDRESS_MAX 64
 
 static enum ek_vformat verdict(bool good)
 {
@@ -119,19 +120,6 @@ static enum ek_vformat datetime(struct ek_str text)
                                   has_shape(zone, "+99:99") || has_shape(zone, "-99:99")));
 }
 
-/* Beside the durations of Go there is a looser form, "2 days", which is not read here. */
-static enum ek_vformat duration(struct ek_str text)
-{
-    int64_t ns;
-    bool has_digit = false;
-
-    if (ek_cel_duration_parse(text.p, text.len, &ns))
-        return EK_VFORMAT_GOOD;
-    for (size_t i = 0; i < text.len; i++)
-        has_digit |= isdigit((unsigned char)text.p[i]) != 0;
-    return has_digit ? EK_VFORMAT_UNKNOWN : EK_VFORMAT_BAD;
-}
-
 /* Addresses may have zeros in front, which is not read here. */
 static enum ek_vformat refused(struct ek_str text)
 {
@@ -142,19 +130,35 @@ static enum ek_vformat refused(struct ek_str text)
     return EK_VFORMAT_BAD;
 }
 
+/* An IPv4 address may have zeros in front of its numbers; without them, in room. */
+static struct ek_str without_zeros(struct ek_str text, char room[ADDRESS_MAX])
+{
+    size_t n = 0;
+
+    if (text.len > ADDRESS_MAX || (text.len && memchr(text.p, ':', text.len)))
+        return text;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_start = n == 0 || room[n - 1] == '.';
+        bool has_more = i + 1 < text.len && isdigit((unsigned char)text.p[i + 1]);
+        if (!is_start || text.p[i] != '0' || !has_more)
+            room[n++] = text.p[i];
+    }
+    return (struct ek_str){room, n};
+}
+
+/* An IPv6 address with an IPv4 address in it counts as both. */
 static enum ek_vformat address(struct ek_str text, uint8_t bits)
 {
     struct ek_cel_address found;
     struct ek_cel_address_fault fault;
+    char room[ADDRESS_MAX];
+    struct ek_str plain = without_zeros(text, room);
 
-    if (!ek_cel_address_parse(text, &found, &fault))
-        return refused(text);
+    if (!ek_cel_address_parse(plain, &found, &fault))
+        return refused(plain);
     if (found.has_zone)
         return EK_VFORMAT_BAD;
-    /* An IPv6 address with an IPv4 address in it counts as both, or as neither. */
-    if (found.bits == 128 && text.len && memchr(text.p, '.', text.len))
-        return EK_VFORMAT_UNKNOWN;
-    return verdict(found.bits == bits);
+    return verdict(text.len && memchr(text.p, bits == 32 ? '.' : ':', text.len) != NULL);
 }
 
 static enum ek_vformat ipv4(struct ek_str text)
@@ -218,13 +222,13 @@ static const struct {
     enum ek_vformat (*check)(struct ek_str text);
 } formats[] = {
     {"bsonobjectid", unread},
-    {"uri", unread},
-    {"email", unread},
-    {"hostname", unread},
+    {"uri", ek_vformat_uri__},
+    {"email", ek_vformat_email__},
+    {"hostname", ek_vformat_hostname__},
     {"ipv4", ipv4},
     {"ipv6", ipv6},
     {"cidr", cidr},
-    {"mac", unread},
+    {"mac", ek_vformat_mac__},
     {"uuid", uuid},
     {"uuid3", uuid3},
     {"uuid4", uuid4},
@@ -232,14 +236,14 @@ static const struct {
     {"isbn", unread},
     {"isbn10", unread},
     {"isbn13", unread},
-    {"creditcard", unread},
+    {"creditcard", ek_vformat_card__},
     {"ssn", ssn},
     {"hexcolor", hexcolor},
-    {"rgbcolor", unread},
+    {"rgbcolor", ek_vformat_rgb__},
     {"byte", bytes},
     {"password", anything},
     {"date", date},
-    {"duration", duration},
+    {"duration", ek_vformat_duration__},
     {"datetime", datetime},
     {"k8sshortname", short_name},
     {"k8slongname", long_name},

@@ -395,7 +395,7 @@ void ek_vrules__(struct ek_vwalk *w, yyjson_val *object)
     w->scratch = ek_arena_new(SCRATCH_MAX);
     w->budget = OBJECT_BUDGET;
     w->is_spent = false;
-    walk_rules(w, w->validator->root, object, &root);
+    walk_rules(w, w->validator->is.schema, object, &root);
     ek_arena_free(w->scratch);
     w->scratch = NULL;
 }

@@ -16,7 +16,28 @@ static bool is_int(yyjson_val *value)
     return yyjson_is_sint(value) || (yyjson_is_uint(value) && yyjson_get_uint(value) <= INT64_MAX);
 }
 
+/* A number as the verb v of Go prints it, or hidden. */
+static const char *number_text(struct ek_vwalk *w, yyjson_val *value)
+{
+    struct ek_arena *arena = w->arena;
+    char text[EK_CEL_DOUBLE_TEXT_MAX];
+
+    if (w->hides)
+        return ek_vtext__(w, value);
+    if (is_int(value))
+        return ek_arena_printf(arena, "%" PRId64, yyjson_get_sint(value));
+    ek_cel_double_g(yyjson_get_num(value), text);
+    return ek_arena_strdup(arena, text);
+}
+
 /* ---- Enums ---- */
+
+/* Go converts the value to the type of the item: a fraction is cut off. */
+static bool is_cut(yyjson_val *item, yyjson_val *value)
+{
+    return is_int(item) && yyjson_is_real(value) && fabs(yyjson_get_real(value)) < 9e18 &&
+           (int64_t)yyjson_get_real(value) == yyjson_get_sint(item);
+}
 
 static bool is_one_of(yyjson_val *list, yyjson_val *value, struct ek_work *work)
 {
@@ -27,14 +48,14 @@ static bool is_one_of(yyjson_val *list, yyjson_val *value, struct ek_work *work)
         return false;
     yyjson_arr_foreach(list, i, n, item)
     {
-        if (ek_json_equal_within(item, value, work))
+        if (ek_json_equal_within(item, value, work) || is_cut(item, value))
             return true;
     }
     return false;
 }
 
-static void check_enum(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
-                       const struct ek_vpath *path)
+void ek_venum__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                const struct ek_vpath *path)
 {
     yyjson_val *list = yyjson_obj_get(schema, "enum"), *item;
     EK_AUTO(ek_buf) supported;
@@ -51,24 +72,11 @@ static void check_enum(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
     }
     w->n_blocking++;
     ek_verror__(w, ek_vat__(w, path), "Unsupported value: %s: supported values: %s",
-                ek_vtext__(w, value), ek_buf_str(&supported));
+                yyjson_is_num(value) ? number_text(w, value) : ek_vtext__(w, value),
+                ek_buf_str(&supported));
 }
 
 /* ---- Numbers ---- */
-
-/* A number as the verb v of Go prints it, or hidden. */
-static const char *number_text(struct ek_vwalk *w, yyjson_val *value)
-{
-    struct ek_arena *arena = w->arena;
-    char text[EK_CEL_DOUBLE_TEXT_MAX];
-
-    if (w->hides)
-        return ek_vtext__(w, value);
-    if (is_int(value))
-        return ek_arena_printf(arena, "%" PRId64, yyjson_get_sint(value));
-    ek_cel_double_g(yyjson_get_num(value), text);
-    return ek_arena_strdup(arena, text);
-}
 
 /* A bound as it stands in an error: of a whole number it is cut to a whole one. */
 static const char *bound_text(double bound, bool whole, struct ek_arena *arena)
@@ -114,22 +122,47 @@ static void check_bound(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *valu
                 exclusive ? "" : "or equal to ", bound_text(bound, is_int(value), w->arena));
 }
 
+/* github.com/go-openapi/swag, convert.go:IsFloat64AJSONInteger. */
+static bool is_json_integer(double d)
+{
+    double most = 9007199254740991.0; /* 2^53 - 1 */
+
+    if (!(fabs(d) <= most))
+        return false;
+    double whole = trunc(d), difference = fabs(d - whole);
+    return difference == 0 || (whole != 0 && difference / (fabs(d) + fabs(whole)) < 1e-9);
+}
+
+/* values.go:MultipleOfInt and MultipleOf. */
 static void check_multiple(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
                            const struct ek_vpath *path)
 {
     yyjson_val *declared = yyjson_obj_get(schema, "multipleOf");
-    double factor = yyjson_get_num(declared);
+    double factor = yyjson_get_num(declared), d = yyjson_get_num(value);
+    bool whole = is_int(value), is_multiple;
 
     if (!yyjson_is_num(declared))
         return;
-    if (!is_int(value) || factor != floor(factor) || !(factor >= 1) || factor > 9.2e18) {
-        ek_vunknown__(w, path, "multipleOf is evaluated for whole numbers only");
+    if (!(fabs(factor) < 9.2e18) ||
+        (!strcmp(ek_json_text(schema, "type"), "integer") && factor != floor(factor))) {
+        ek_vunknown__(w, path, "multipleOf that is no whole number of 64 bits is not evaluated");
         return;
     }
-    if (yyjson_get_sint(value) % (int64_t)factor != 0)
+    if (whole ? (int64_t)factor <= 0 : factor <= 0) {
+        const char *text = bound_text(factor, whole, w->arena);
+        ek_verror__(w, ek_vat__(w, path),
+                    "Invalid value: %s: factor MultipleOf declared for %s must be positive: %s",
+                    text, ek_vat__(w, path), text);
+        return;
+    }
+    if (whole)
+        is_multiple = yyjson_get_sint(value) % (int64_t)factor == 0;
+    else
+        is_multiple = is_json_integer(factor < 1 ? 1 / factor * d : d / factor);
+    if (!is_multiple)
         ek_verror__(w, ek_vat__(w, path),
                     "Invalid value: %s: %s in body should be a multiple of %s",
-                    number_text(w, value), ek_vat__(w, path), bound_text(factor, true, w->arena));
+                    number_text(w, value), ek_vat__(w, path), bound_text(factor, whole, w->arena));
 }
 
 static void check_range(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
@@ -240,14 +273,16 @@ static bool has_duplicates(yyjson_val *list, struct ek_work *work)
     return false;
 }
 
-static void check_size(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
-                       const struct ek_vpath *path)
+void ek_vsize__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                const struct ek_vpath *path)
 {
     bool is_list = yyjson_is_arr(value);
     const char *what = is_list ? "items" : "properties";
     size_t n = is_list ? yyjson_arr_size(value) : yyjson_obj_size(value);
     uint64_t limit;
 
+    if (!value)
+        return;
     if (limit_of(schema, is_list ? "minItems" : "minProperties", &limit) && n < limit)
         ek_verror__(w, ek_vat__(w, path),
                     "Invalid value: %zu: %s in body should have at least %" PRIu64 " %s", n,
@@ -267,23 +302,21 @@ static void check_size(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
 void ek_vscalar__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
                   const struct ek_vpath *path)
 {
-    static const char *const names[] = {"enum",         "format",   "pattern",     "maxLength",
-                                        "minLength",    "maximum",  "minimum",     "multipleOf",
-                                        "minItems",     "maxItems", "uniqueItems", "minProperties",
-                                        "maxProperties"};
+    static const char *const names[] = {"format",     "pattern",    "maxLength", "minLength",
+                                        "maximum",    "minimum",    "minItems",  "maxItems",
+                                        "multipleOf", "uniqueItems"};
     bool says = yyjson_is_num(value) && !is_int(value); /* its type may have a range */
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(names) && !says; i++)
         says = yyjson_obj_get(schema, names[i]) != NULL;
     if (!says)
         return;
-    check_enum(w, schema, value, path);
     if (yyjson_is_num(value)) {
         check_number(w, schema, value, path);
     } else if (yyjson_is_str(value)) {
         check_length(w, schema, value, path);
         check_format(w, schema, value, path);
-    } else if (yyjson_is_ctn(value)) {
-        check_size(w, schema, value, path);
+    } else if (yyjson_is_arr(value)) {
+        ek_vsize__(w, schema, value, path);
     }
 }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "api/base/quote.h"
-#include "api/gotypes/structural.h"
+#include "api/decode/custom.h"
+#include "api/decode/gotext.h"
 #include "api/members.h"
 #include "api/obj.h"
 #include "api/validation/validation-internal.h"
@@ -102,17 +103,14 @@ static int by_schema(const void *a, const void *b)
     return (x->schema > y->schema) - (x->schema < y->schema);
 }
 
-static yyjson_val *find_version(yyjson_val *crd, const char *version)
+/* What cannot be compiled is no schema that an API server takes. */
+static int check_schema(yyjson_val *crd, const char *version, struct ek_err *err)
 {
-    yyjson_val *entry;
-    size_t i, n;
+    struct ek_schema *schema = NULL;
+    int rc = ek_schema_compile_crd(crd, version, &schema, err);
 
-    yyjson_arr_foreach(ek_json_get(crd, "spec", "versions", NULL), i, n, entry)
-    {
-        if (!strcmp(ek_json_text(entry, "name"), version))
-            return entry;
-    }
-    return NULL;
+    ek_schema_unref(schema);
+    return rc;
 }
 
 int ek_validator_new(yyjson_val *crd, const char *version, struct ek_validator **ret_validator,
@@ -123,14 +121,11 @@ int ek_validator_new(yyjson_val *crd, const char *version, struct ek_validator *
 
     v->arena = ek_arena_new(ARENA_MAX);
     v->regex_budget = EK_CEL_REGEX_BUDGET;
-    int rc = ek_schema_compile_crd(crd, version, &v->schema, err);
-    if (!rc)
-        rc = ek_schema_find_kind(v->schema, ek_json_text(ek_json_get(crd, "spec", NULL), "group"),
-                                 version, ek_json_str(crd, "spec", "names", "kind", NULL), &v->type,
-                                 err);
+    int rc = check_schema(crd, version, err);
+    if (!rc && !ek_custom_version_of(crd, version, &v->is))
+        rc = ek_err_set(err, EK_E_NOENT, "there is no version %s", version);
     if (!rc) {
-        v->root = ek_json_get(find_version(crd, version), "schema", "openAPIV3Schema", NULL);
-        rc = read_schema(&reading, v->root, 0);
+        rc = read_schema(&reading, v->is.schema, 0);
         if (rc)
             ek_err_set(err, rc, "the schema of version %s is too large", version);
     }
@@ -154,7 +149,6 @@ void ek_validator_free(struct ek_validator *v)
     }
     ek_free(v->nodes);
     ek_cel_env_unref(v->env);
-    ek_schema_unref(v->schema);
     ek_arena_free(v->arena);
     ek_free(v);
 }
@@ -177,7 +171,8 @@ static void add_step(struct ek_buf *out, const struct ek_vpath *path, bool brack
         return;
     }
     bool in_brackets = brackets && path->step == EK_VSTEP_KEY;
-    ek_buf_puts(out, in_brackets ? "[" : out->len ? "." : "");
+    bool has_dot = out->len || (!brackets && path->step == EK_VSTEP_KEY);
+    ek_buf_puts(out, in_brackets ? "[" : has_dot ? "." : "");
     ek_buf_append(out, path->name.p, path->name.len);
     if (in_brackets)
         ek_buf_puts(out, "]");
@@ -238,7 +233,10 @@ void ek_verror__(struct ek_vwalk *w, const char *path, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, (size_t)(n > 0 ? n : 0) + 1, fmt, args);
     va_end(args);
-    ek_field_error(w->errors, *path ? path : "<nil>", text);
+    const char *below = *path == '.' ? path + 1 : path;
+    if (w->prefix)
+        below = ek_arena_printf(w->arena, "%s%s%s", w->prefix, *below ? "." : "", below);
+    ek_field_error(w->errors, *below ? below : "<nil>", text);
 }
 
 const char *ek_vjson__(struct ek_vwalk *w, yyjson_val *value)
@@ -251,9 +249,7 @@ const char *ek_vjson__(struct ek_vwalk *w, yyjson_val *value)
     if (yyjson_is_str(value)) {
         ek_quote(&out, (struct ek_str){yyjson_get_str(value), yyjson_get_len(value)});
     } else {
-        char *json = yyjson_val_write_opts(value, 0, &ek_json_xalc, NULL, NULL);
-        ek_buf_puts(&out, json ? json : "null");
-        ek_free(json);
+        ek_go_value(value, &out);
     }
     ek_work_octets(w->work, out.len);
     if (out.failed)
@@ -283,7 +279,7 @@ yyjson_val *ek_vmember__(struct ek_work *work, yyjson_val *schema, struct ek_str
 
 /* ---- The schema ---- */
 
-static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
                  const struct ek_vpath *path);
 
 static bool flag(yyjson_val *schema, const char *name)
@@ -319,6 +315,12 @@ static bool is_whole(yyjson_val *value)
     return d >= -9007199254740991.0 && d <= 9007199254740991.0 && d == (double)(int64_t)d;
 }
 
+static bool is_number_format(const char *format)
+{
+    return !strcmp(format, "int32") || !strcmp(format, "int64") || !strcmp(format, "float") ||
+           !strcmp(format, "double");
+}
+
 /* kube-openapi pkg/validation/validate/type.go:Validate. */
 static void check_type(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
                        const struct ek_vpath *path)
@@ -327,14 +329,14 @@ static void check_type(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
     const char *declared = either ? "integer,string" : ek_json_text(schema, "type");
     const char *format = ek_json_text(schema, "format"), *is = type_of(value), *want = declared;
     bool is_number = !strcmp(declared, "number") || !strcmp(declared, "integer") || either;
-    bool takes_string = either || !strcmp(declared, "string");
 
     if (yyjson_is_null(value)) {
         if (!*declared || flag(schema, "nullable"))
             return;
     } else {
-        bool formatted = !is_number && ek_vformat__(format, EK_STR("")) != EK_VFORMAT_NONE;
-        if (formatted && (yyjson_is_str(value) || yyjson_is_arr(value)))
+        bool formatted =
+            is_number_format(format) || ek_vformat__(format, EK_STR("")) != EK_VFORMAT_NONE;
+        if (formatted && !is_number && (yyjson_is_str(value) || yyjson_is_arr(value)))
             return;
         bool fits = (either && (!strcmp(is, "string") || !strcmp(is, "integer"))) ||
                     !strcmp(is, declared) ||
@@ -343,9 +345,13 @@ static void check_type(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
                      is_whole(value));
         if (fits || (!*declared && !formatted))
             return;
-        if (formatted && takes_string) {
+        const char *of_go = !strcmp(is, "integer")  ? "int64"
+                            : !strcmp(is, "number") ? "float64"
+                                                    : "";
+        if (formatted && !yyjson_is_str(value) && !yyjson_is_arr(value) &&
+            strcmp(format, of_go) != 0) {
             want = format;
-            is = !strcmp(is, "integer") ? "int64" : !strcmp(is, "number") ? "float64" : "";
+            is = of_go;
         }
     }
     const char *at = ek_vat__(w, path);
@@ -354,89 +360,18 @@ static void check_type(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
                 is);
 }
 
-/* Whether the value fits a schema; its errors are not kept. *ret_unsure is set where it fits but
- * for what is not evaluated. */
-static bool fits(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
-                 const struct ek_vpath *path, bool *ret_unsure)
-{
-    struct ek_field_errors *errors = w->errors;
-    size_t n_failed = w->n_failed, n_blocking = w->n_blocking;
-    const char *why = NULL, **unknown = w->unknown;
+/* ---- Values within ---- */
 
-    w->errors = NULL;
-    w->unknown = &why;
-    walk(w, schema, value, path);
-    w->unknown = unknown;
-    bool good = w->n_failed == n_failed;
-    if (why && good)
-        *ret_unsure = true;
-    if (why && good && !*unknown)
-        *unknown = why;
-    w->errors = errors;
-    w->n_failed = n_failed;
-    w->n_blocking = n_blocking;
-    return good;
-}
-
-static size_t count_fitting(struct ek_vwalk *w, yyjson_val *list, yyjson_val *value,
-                            const struct ek_vpath *path, bool *ret_unsure)
-{
-    size_t i, n, n_fit = 0;
-    yyjson_val *schema;
-
-    yyjson_arr_foreach(list, i, n, schema)
-    {
-        n_fit += fits(w, schema, value, path, ret_unsure);
-    }
-    return n_fit;
-}
-
-/* kube-openapi pkg/validation/validate/schema_props.go:Validate. */
-static void check_combined(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
-                           const struct ek_vpath *path)
-{
-    yyjson_val *any = yyjson_obj_get(schema, "anyOf"), *one = yyjson_obj_get(schema, "oneOf");
-    yyjson_val *all = yyjson_obj_get(schema, "allOf"), *not = yyjson_obj_get(schema, "not"), *part;
-    size_t i, n, n_good = 0;
-    bool unsure = false;
-
-    if (!any && !one && !all && !not )
-        return;
-    if (yyjson_arr_size(any) && !count_fitting(w, any, value, path, &unsure))
-        ek_verror__(w, "", "Invalid value: \"\": \"%s\" must validate at least one schema (anyOf)",
-                    ek_vat__(w, path));
-    if (yyjson_arr_size(one)) {
-        unsure = false;
-        size_t n_fit = count_fitting(w, one, value, path, &unsure);
-        EK_AUTOFREE char *found = n_fit ? ek_xasprintf("Found %zu valid alternatives", n_fit)
-                                        : ek_xasprintf("Found none valid");
-        if (n_fit != 1 && !unsure)
-            ek_verror__(
-                w, "",
-                "Invalid value: \"\": \"%s\" must validate one and only one schema (oneOf). %s",
-                ek_vat__(w, path), found);
-    }
-    yyjson_arr_foreach(all, i, n, part)
-    {
-        size_t before = w->n_failed;
-        walk(w, part, value, path);
-        n_good += w->n_failed == before;
-    }
-    if (n_good != yyjson_arr_size(all))
-        ek_verror__(w, "", "Invalid value: \"\": \"%s\" must validate all the schemas (allOf)%s",
-                    ek_vat__(w, path), n_good ? "" : ". None validated");
-    unsure = false;
-    if (yyjson_is_obj(not ) && fits(w, not, value, path, &unsure) && !unsure)
-        ek_verror__(w, "", "Invalid value: \"\": \"%s\" must not validate the schema (not)",
-                    ek_vat__(w, path));
-}
-
-static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
                          const struct ek_vpath *path)
 {
     yyjson_val *key, *member, *name;
     size_t i, n;
+    struct ek_members olds;
 
+    /* An atomic map changes as a whole. */
+    bool is_atomic = !strcmp(ek_json_text(schema, "x-kubernetes-map-type"), "atomic");
+    ek_members_init(&olds, is_atomic ? NULL : old, w->work);
     ek_json_each_member(value, i, n, key, member)
     {
         struct ek_vpath at = {.up = path, .step = EK_VSTEP_FIELD};
@@ -445,10 +380,11 @@ static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *val
         yyjson_val *of = ek_vmember__(w->work, schema, at.name, &is_key);
         at.step = is_key ? EK_VSTEP_KEY : EK_VSTEP_FIELD;
         if (!ek_work_do(w->work, 1))
-            return;
+            break;
         if (of)
-            walk(w, of, member, &at);
+            walk(w, of, member, old ? ek_members_find(&olds, at.name) : NULL, &at);
     }
+    ek_members_done(&olds);
     struct ek_members members;
     ek_members_init(&members, value, w->work);
     yyjson_arr_foreach(yyjson_obj_get(schema, "required"), i, n, name)
@@ -463,25 +399,34 @@ static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *val
     ek_members_done(&members);
 }
 
-static void walk_items(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+static void walk_items(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
                        const struct ek_vpath *path)
 {
     yyjson_val *items = yyjson_obj_get(schema, "items"), *item;
     size_t i, n;
+    struct ek_volds olds;
 
+    w->n_matched++;
     if (!yyjson_is_obj(items))
         return;
+    ek_volds_init__(&olds, w, schema, old);
     yyjson_arr_foreach(value, i, n, item)
     {
         const struct ek_vpath at = {.up = path, .step = EK_VSTEP_INDEX, .index = i};
-        walk(w, items, item, &at);
+        walk(w, items, item, ek_volds_find__(&olds, w, item), &at);
     }
+    ek_volds_done__(&olds);
 }
 
-/* Holds a value against a schema. */
-static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
-                 const struct ek_vpath *path)
+/* A value against a schema. The number of checks that match is counted as the server does: it
+ * chooses among the schemas of anyOf by it (schema.go:Validate). */
+void ek_vnode_walk__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                     const struct ek_vpath *path)
 {
+    size_t before = w->n_failed;
+    bool has_type = *ek_json_text(schema, "type") || flag(schema, "x-kubernetes-int-or-string") ||
+                    *ek_json_text(schema, "format");
+
     if (!ek_work_do(w->work, 8)) {
         ek_vunknown__(w, NULL, "the object takes too long to validate");
         return;
@@ -489,28 +434,49 @@ static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
     if (!yyjson_is_obj(schema))
         return;
     check_type(w, schema, value, path);
+    w->n_matched += has_type && w->n_failed == before;
     if (yyjson_is_null(value)) {
-        if (yyjson_arr_size(yyjson_obj_get(schema, "enum")))
-            ek_vscalar__(w, schema, value, path);
+        ek_venum__(w, schema, value, path);
         return;
     }
-    check_combined(w, schema, value, path);
-    ek_vscalar__(w, schema, value, path);
+    /* Types, schemas in schemas, the value's own kind, its format, enum, and all of it. */
+    w->n_matched += has_type + 4;
+    if (yyjson_is_str(value))
+        w->n_matched += ek_vformat__(ek_json_text(schema, "format"), EK_STR("")) != EK_VFORMAT_NONE;
+    ek_vcombined__(w, schema, value, old, path);
     if (yyjson_is_arr(value))
-        walk_items(w, schema, value, path);
-    else if (yyjson_is_obj(value))
-        walk_members(w, schema, value, path);
+        walk_items(w, schema, value, old, path);
+    ek_vscalar__(w, schema, value, path);
+    ek_venum__(w, schema, value, path);
+    ek_vsize__(w, schema, yyjson_is_obj(value) ? value : NULL, path);
+    if (yyjson_is_obj(value))
+        walk_members(w, schema, value, old, path);
+}
+
+/* The same, but for what is wrong with a value that was so before: apiextensions-apiserver,
+ * pkg/apiserver/validation/ratcheting.go. old: the value before the update; NULL: none. */
+static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                 const struct ek_vpath *path)
+{
+    size_t n_failed = w->n_failed, n_blocking = w->n_blocking;
+    size_t n_kept = w->errors ? w->errors->n : 0;
+
+    ek_vnode_walk__(w, schema, value, old, path);
+    if (!old || w->n_failed == n_failed || !ek_json_equal_within(old, value, w->work))
+        return;
+    w->n_failed = n_failed;
+    w->n_blocking = n_blocking;
+    if (w->errors)
+        w->errors->n = n_kept;
+}
+
+void ek_vschema__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old)
+{
+    static const struct ek_vpath root = {.step = EK_VSTEP_ROOT};
+    walk(w, schema, value, old, &root);
 }
 
 /* ---- Pruning ---- */
-
-/* A null in place of a value that may be none, and that has no default, counts as absent
- * (apiextensions-apiserver pkg/apiserver/schema/defaulting/prunenulls.go). */
-static bool is_stray(yyjson_val *schema, yyjson_mut_val *value)
-{
-    return yyjson_mut_is_null(value) && schema && !flag(schema, "nullable") &&
-           !yyjson_obj_get(schema, "default");
-}
 
 /* True for what each resource has, whatever the schema declares of it: never pruned. */
 static bool is_meta(yyjson_val *schema, const char *name, bool is_root)
@@ -524,38 +490,6 @@ static bool is_unknown(yyjson_val *schema, yyjson_val *of)
 {
     return !of && !flag(schema, "x-kubernetes-preserve-unknown-fields") &&
            !flag(schema, "additionalProperties");
-}
-
-/* Removes what an API server does not keep: fields that are unknown, and stray nulls. */
-static void prune(struct ek_vwalk *w, yyjson_val *schema, yyjson_mut_val *value, bool is_root)
-{
-    yyjson_mut_obj_iter members;
-    yyjson_mut_val *key, *item;
-    size_t i, n;
-
-    if (!ek_work_do(w->work, 1))
-        return;
-    if (yyjson_mut_is_arr(value) && yyjson_is_obj(yyjson_obj_get(schema, "items")))
-        yyjson_mut_arr_foreach(value, i, n, item)
-        {
-            prune(w, yyjson_obj_get(schema, "items"), item, false);
-        }
-    if (!yyjson_mut_is_obj(value))
-        return;
-    yyjson_mut_obj_iter_init(value, &members);
-    while ((key = yyjson_mut_obj_iter_next(&members))) {
-        const char *name = yyjson_mut_get_str(key);
-        bool is_key;
-        if (is_meta(schema, name, is_root))
-            continue;
-        yyjson_val *of =
-            ek_vmember__(w->work, schema, (struct ek_str){name, yyjson_mut_get_len(key)}, &is_key);
-        item = yyjson_mut_obj_iter_get_val(key);
-        if (is_stray(of, item) || is_unknown(schema, of))
-            yyjson_mut_obj_iter_remove(&members);
-        else if (of)
-            prune(w, of, item, false);
-    }
 }
 
 /* apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go:PruneWithOptions. */
@@ -594,29 +528,33 @@ static void find_dropped(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *val
 
 static const struct ek_vpath root_path = {.step = EK_VSTEP_ROOT};
 
-/* The object with the defaults of the schema, owned; NULL when it cannot be made. */
-static yyjson_doc *with_defaults(struct ek_vwalk *w, yyjson_val *object)
+/* The object as an API server decodes it, owned; NULL when it cannot be made. */
+static yyjson_doc *decoded(struct ek_vwalk *w, yyjson_val *object)
 {
-    const struct ek_validator *v = w->validator;
+    const struct ek_custom_options options = {.defaults = true, .arena = w->arena, .work = w->work};
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&ek_json_alc);
     yyjson_mut_val *copy = doc ? yyjson_val_mut_copy(doc, object) : NULL;
     yyjson_doc *made = NULL;
+    struct ek_custom_decoding decoding = {0};
 
     yyjson_mut_doc_set_root(doc, copy);
-    if (copy)
-        prune(w, v->root, copy, true);
-    if (copy && !ek_structural_defaults(v->schema, v->type, doc, copy, NULL, w->work))
+    if (copy && !ek_custom_decode(&w->validator->is, doc, copy, &options, &decoding) &&
+        !decoding.error)
         made = yyjson_mut_doc_imut_copy(doc, &ek_json_alc);
     yyjson_mut_doc_free(doc);
-    if (!made)
+    if (decoding.error)
+        ek_vunknown__(w, NULL, "an API server cannot read the object%s%s", w->hides ? "" : ": ",
+                      w->hides ? "" : decoding.error);
+    else if (!made)
         ek_vunknown__(w, NULL, "the defaults of the schema cannot be set");
     return made;
 }
 
 static void as_created(struct ek_vwalk *w, yyjson_val *object)
 {
-    walk(w, w->validator->root, object, &root_path);
-    ek_vlists__(w, w->validator->root, object, &root_path);
+    ek_vschema__(w, w->validator->is.schema, object, NULL);
+    ek_vembedded__(w, w->validator->is.schema, object, &root_path);
+    ek_vlists__(w, w->validator->is.schema, object, &root_path);
     ek_vrules__(w, object);
 }
 
@@ -631,11 +569,11 @@ void ek_validate(struct ek_validator *validator, yyjson_val *object, struct ek_a
 
     *ret = (struct ek_validation){.as_stored = {.arena = arena}, .as_created = {.arena = arena}};
     w.errors = &ret->as_stored;
-    walk(&w, validator->root, object, &root_path);
-    find_dropped(&w, validator->root, object, &root_path, true, ret);
+    ek_vschema__(&w, validator->is.schema, object, NULL);
+    find_dropped(&w, validator->is.schema, object, &root_path, true, ret);
     w.errors = &ret->as_created;
     w.n_failed = w.n_blocking = 0;
-    yyjson_doc *made = with_defaults(&w, object);
+    yyjson_doc *made = decoded(&w, object);
     if (made)
         as_created(&w, yyjson_doc_get_root(made));
     yyjson_doc_free(made);

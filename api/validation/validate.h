@@ -14,9 +14,8 @@
  *
  * The schema is the structural subset of apiextensions.k8s.io/v1 (JSONSchemaProps without $ref,
  * definitions, dependencies and patternProperties, which that version forbids). Errors have the
- * words of the API server (kube-openapi pkg/validation, apimachinery pkg/util/validation/field);
- * where a schema of anyOf or oneOf fits none, the failures inside are not repeated. What the
- * functions here cannot decide as the API server does is `unknown`, never an error.
+ * words of the API server (kube-openapi pkg/validation, apimachinery pkg/util/validation/field).
+ * What the functions here cannot decide as the API server does is `unknown`, never an error.
  *
  * Rules compare transitions only with oldSelf; no object here has one, so those rules do not apply,
  * as for a create.
@@ -63,5 +62,23 @@ struct ek_validation {
  */
 void ek_validate(struct ek_validator *validator, yyjson_val *object, struct ek_arena *arena,
                  struct ek_work *work, bool hides_values, struct ek_validation *ret);
+
+/* A write of a custom resource, decoded (api/decode/custom.h) and as the API server's strategy
+ * leaves it: the status is not written by a create, and by an update only as a subresource. */
+struct ek_custom_write {
+    yyjson_val *object;
+    yyjson_val *old; /* what is stored, decoded; NULL: a create */
+    bool is_status;  /* an update of the subresource */
+};
+
+/*
+ * Fills ret with all that an API server refuses a write for, in its order (422; one of its orders,
+ * where that follows a map of Go): kind, metadata, the schema, embedded resources, lists, rules.
+ * What an update leaves as it was is not refused. Texts live in the arena. *ret_unknown: why not
+ * all was decided, NULL. work may be NULL.
+ */
+void ek_validate_write(struct ek_validator *validator, const struct ek_custom_write *write,
+                       struct ek_arena *arena, struct ek_work *work, struct ek_field_errors *ret,
+                       const char **ret_unknown);
 
 #endif

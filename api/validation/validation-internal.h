@@ -3,8 +3,10 @@
 #ifndef API_VALIDATION_VALIDATION_INTERNAL_H
 #define API_VALIDATION_VALIDATION_INTERNAL_H
 
+#include "api/base/map.h"
 #include "api/cel/cel.h"
 #include "api/cel/regex/regex.h"
+#include "api/decode/custom.h"
 #include "api/schema/schema.h"
 #include "api/validation/validate.h"
 
@@ -28,10 +30,8 @@ struct ek_vnode {
 };
 
 struct ek_validator {
-    yyjson_val *root;         /* openAPIV3Schema */
-    struct ek_schema *schema; /* for defaults */
-    uint32_t type;            /* of the objects in it */
-    struct ek_vnode *nodes;   /* owned; sorted by schema */
+    struct ek_custom_version is; /* the version */
+    struct ek_vnode *nodes;      /* owned; sorted by schema */
     size_t n_nodes, cap_nodes;
     size_t regex_budget;
     struct ek_cel_env *env; /* slot 0 self, 1 oldSelf; NULL: there are no rules */
@@ -54,7 +54,9 @@ struct ek_vwalk {
     struct ek_work *work;
     bool hides;                     /* values of the object do not stand in errors */
     struct ek_field_errors *errors; /* NULL: errors are counted, not kept */
+    const char *prefix;             /* of the fields of errors, where texts have none; NULL */
     const char **unknown;
+    size_t n_matched;         /* checks that were good, as the server counts them */
     size_t n_failed;          /* errors so far, also those that errors has no room for */
     size_t n_blocking;        /* of these, those after which an API server evaluates no rules */
     struct ek_arena *scratch; /* of the rules of one value; NULL outside of ek_vrules__ */
@@ -89,21 +91,62 @@ const struct ek_vnode *ek_vnode_of__(const struct ek_validator *validator, yyjso
 yyjson_val *ek_vmember__(struct ek_work *work, yyjson_val *schema, struct ek_str name,
                          bool *ret_is_key);
 
-/* Bounds, patterns, enums of one value: all that a schema says of it but its type and the values
- * within. */
+/* A value against the schema, whatever it was before; and against those in it (allOf, anyOf, oneOf,
+ * not). */
+void ek_vnode_walk__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                     const struct ek_vpath *path);
+void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                    const struct ek_vpath *path);
+
+/* A value, which was old before (NULL: it was not there), against a schema. */
+void ek_vschema__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old);
+
+/* Bounds, patterns and formats of numbers and texts, and the number of items. */
 void ek_vscalar__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
                   const struct ek_vpath *path);
+void ek_venum__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                const struct ek_vpath *path);
+
+/* The number of items, or of members; value may be NULL. */
+void ek_vsize__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                const struct ek_vpath *path);
+
+/* The items of a list before an update, found for those after it. Items of maps are known by their
+ * keys, those of all other lists not at all
+ * (apiserver/pkg/cel/common/equality.go:correlateOldValueForChildAtNewIndex). */
+struct ek_volds {
+    struct ek_map items;
+    yyjson_val *schema;
+    bool is_map;
+};
+void ek_volds_init__(struct ek_volds *olds, struct ek_vwalk *w, yyjson_val *schema,
+                     yyjson_val *old);
+void ek_volds_done__(struct ek_volds *olds);
+yyjson_val *ek_volds_find__(struct ek_volds *olds, struct ek_vwalk *w, yyjson_val *item);
 
 enum ek_vformat { EK_VFORMAT_NONE, EK_VFORMAT_GOOD, EK_VFORMAT_BAD, EK_VFORMAT_UNKNOWN };
 
 /* Whether text has a format of strings. NONE: an API server ignores a format of that name. */
 enum ek_vformat ek_vformat__(const char *format, struct ek_str text);
 
+/* Some of the formats. */
+enum ek_vformat ek_vformat_duration__(struct ek_str text);
+enum ek_vformat ek_vformat_uri__(struct ek_str text);
+enum ek_vformat ek_vformat_hostname__(struct ek_str text);
+enum ek_vformat ek_vformat_mac__(struct ek_str text);
+enum ek_vformat ek_vformat_email__(struct ek_str text);
+enum ek_vformat ek_vformat_card__(struct ek_str text);
+enum ek_vformat ek_vformat_rgb__(struct ek_str text);
+
 /* A value as JSON, texts quoted as Go's %q; unknown where it is too long. In the arena. */
 const char *ek_vjson__(struct ek_vwalk *w, yyjson_val *value);
 
 /* A value as it stands in an error: as JSON, or hidden. */
 const char *ek_vtext__(struct ek_vwalk *w, yyjson_val *value);
+
+/* Embedded resources: what names and metadata they may have. */
+void ek_vembedded__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                    const struct ek_vpath *path);
 
 /* Duplicates of lists that are sets or maps. */
 void ek_vlists__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,

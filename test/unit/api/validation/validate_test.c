@@ -79,15 +79,6 @@ static bool has(const struct ek_field_errors *errors, const char *text)
     return false;
 }
 
-/* Of a schema of anyOf or oneOf that fits none, an API server repeats the errors inside. */
-static bool is_partial(const struct ek_field_errors *errors)
-{
-    for (size_t i = 0; i < errors->n; i++)
-        if (strstr(errors->texts[i], "(anyOf)") || strstr(errors->texts[i], "Found none valid"))
-            return true;
-    return false;
-}
-
 static void compare(const char *name, yyjson_val *recorded, const struct ek_field_errors *errors)
 {
     yyjson_val *text;
@@ -98,8 +89,8 @@ static void compare(const char *name, yyjson_val *recorded, const struct ek_fiel
     ek_field_errors_join(errors, &all);
     yyjson_arr_foreach(recorded, i, n, text)
     {
-        ck_assert_msg(has(errors, yyjson_get_str(text)) || is_partial(errors),
-                      "%s: missing: %s\nhere: %s", name, yyjson_get_str(text), ek_buf_str(&all));
+        ck_assert_msg(has(errors, yyjson_get_str(text)), "%s: missing: %s\nhere: %s", name,
+                      yyjson_get_str(text), ek_buf_str(&all));
     }
     for (size_t k = 0; k < errors->n; k++) {
         bool found = false;
@@ -239,9 +230,9 @@ END_TEST
 
 /* An alternative of which not all is evaluated refuses nothing. */
 static const char *const unsure[] = {
-    "{\"not\":{\"type\":\"string\",\"format\":\"uri\"}}",
-    "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"string\",\"format\":\"uri\"}]}",
-    "{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"string\",\"format\":\"uri\"}]}",
+    "{\"not\":{\"type\":\"string\",\"format\":\"isbn\"}}",
+    "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"string\",\"format\":\"isbn\"}]}",
+    "{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"string\",\"format\":\"isbn\"}]}",
 };
 
 START_TEST(what_is_not_evaluated_refuses_nothing)
@@ -250,7 +241,7 @@ START_TEST(what_is_not_evaluated_refuses_nothing)
     struct ek_validation v;
 
     validate(unsure[_i], "\"x\"", arena, NULL, &v);
-    ck_assert_pstr_eq(v.unknown, "spec: the format uri is not evaluated");
+    ck_assert_pstr_eq(v.unknown, "spec: the format isbn is not evaluated");
     ck_assert_uint_eq(v.as_stored.n, 0);
     ck_assert_uint_eq(v.as_created.n, 0);
     ek_arena_free(arena);
@@ -322,7 +313,7 @@ START_TEST(what_is_found_too_late_refuses_nothing)
 }
 END_TEST
 
-/* Neither an address nor none: each item has a reason why it is not decided, and memory is for the
+/* Neither an ISBN nor none: each item has a reason why it is not decided, and memory is for the
  * first. */
 START_TEST(reasons_are_bounded)
 {
@@ -335,8 +326,8 @@ START_TEST(reasons_are_bounded)
     for (int i = 0; i < 5000; i++)
         ek_buf_puts(&spec, ",\"00\"");
     ek_buf_puts(&spec, "]");
-    validate("{\"type\":\"array\",\"items\":{\"oneOf\":[{\"format\":\"ipv4\"},{\"format\":"
-             "\"ipv6\"}]}}",
+    validate("{\"type\":\"array\",\"items\":{\"oneOf\":[{\"format\":\"isbn10\"},{\"format\":"
+             "\"isbn13\"}]}}",
              ek_buf_str(&spec), arena, NULL, &v);
     ck_assert_ptr_nonnull(v.unknown);
     ck_assert_uint_eq(v.as_stored.n + v.as_created.n, 0);
