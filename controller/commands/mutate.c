@@ -48,6 +48,8 @@ static int read_rest(struct ek_ci *ci, const struct ek_mutate_options *o, struct
         rc = read_rules(ci, o->allow, &ci->allow, err);
     if (!rc && *o->deny)
         rc = read_rules(ci, o->deny, &ci->deny, err);
+    if (!rc)
+        rc = ek_mutate_decode_params(ci, err);
     if (!rc && o->update_golden && !*o->expect)
         rc = ek_err_set(err, EK_E_INVAL, "--update-golden needs --expect FOLDER");
     return rc;
@@ -303,7 +305,11 @@ const struct ek_command ek_mutate_command = {
             "that made them. Validating policies judge the objects after all mutations: Deny is a "
             "denial, Warn a warning on stderr, and audit annotations are in the report.\n\nA "
             "policy without a binding in the files counts as bound to "
-            "everything that the policy matches. Defaults of the API server are not added. Fields "
+            "everything that the policy matches. If the CustomResourceDefinition of an object is "
+            "in the files, policies see the object as an API server decodes it: without fields "
+            "that the schema does not declare, and with defaults. The printed object is the object "
+            "of the file with the changes of the policies. Defaults of built-in kinds are not "
+            "added. Fields "
             "of the objects and of the results that API servers of the version do not have are "
             "noted on stderr.\n\nExit "
             "codes: 0 success, and the results equal the golden files; 1 an object differs from "

@@ -258,14 +258,17 @@ static void add_user(yyjson_mut_doc *doc, yyjson_mut_val *root,
         add_extra(doc, yyjson_mut_obj_add_obj(doc, user, "extra"), options);
 }
 
-/* The object as an API server would hand it on: in its namespace. */
-static yyjson_mut_val *placed(const struct target *t, yyjson_mut_doc *doc, yyjson_val *object,
-                              const char *namespace)
+/* The object as an API server would hand it on: decoded, and in its namespace. NULL with err. */
+static yyjson_mut_val *placed(struct ek_ci *ci, const struct target *t, yyjson_mut_doc *doc,
+                              yyjson_val *object, bool is_old, const char *namespace,
+                              struct ek_err *err)
 {
     yyjson_mut_val *copy =
         t->scales ? make_scale(t, doc, object) : yyjson_val_mut_copy(doc, object);
-    yyjson_mut_val *metadata = yyjson_mut_obj_get(copy, "metadata");
 
+    if (!t->scales && ek_mutate_decode(ci, object, is_old, doc, copy, err))
+        return NULL;
+    yyjson_mut_val *metadata = yyjson_mut_obj_get(copy, "metadata");
     if (!metadata)
         metadata = yyjson_mut_obj_add_obj(doc, copy, "metadata");
     if (*namespace && yyjson_mut_is_obj(metadata) && !yyjson_mut_obj_get(metadata, "namespace"))
@@ -273,14 +276,23 @@ static yyjson_mut_val *placed(const struct target *t, yyjson_mut_doc *doc, yyjso
     return copy;
 }
 
-static yyjson_doc *write_request(const struct target *t, const struct ek_mutate_options *options,
-                                 const char *namespace)
+/* NULL with err. */
+static yyjson_doc *write_request(struct ek_ci *ci, const struct target *t,
+                                 const struct ek_mutate_options *options, const char *namespace,
+                                 struct ek_err *err)
 {
     yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     const struct ek_gvk *kind = t->scales ? &scale_kind : &t->kind;
     const char *name = ek_json_str(t->object, "metadata", "name", NULL);
+    yyjson_mut_val *object = placed(ci, t, doc, t->object, false, namespace, err);
+    yyjson_mut_val *old =
+        object && t->old ? placed(ci, t, doc, t->old, true, namespace, err) : yyjson_mut_null(doc);
 
+    if (!object || !old) {
+        yyjson_mut_doc_free(doc);
+        return NULL;
+    }
     yyjson_mut_doc_set_root(doc, root);
     yyjson_mut_obj_add_str(doc, root, "uid", "00000000-0000-0000-0000-000000000000");
     add_kind(doc, root, "kind", kind);
@@ -297,12 +309,13 @@ static yyjson_doc *write_request(const struct target *t, const struct ek_mutate_
         yyjson_mut_obj_add_strcpy(doc, root, "namespace", *namespace ? namespace : name);
     yyjson_mut_obj_add_str(doc, root, "operation", t->old ? "UPDATE" : "CREATE");
     add_user(doc, root, options);
-    yyjson_mut_obj_add_val(doc, root, "object", placed(t, doc, t->object, namespace));
-    yyjson_mut_obj_add_val(doc, root, "oldObject",
-                           t->old ? placed(t, doc, t->old, namespace) : yyjson_mut_null(doc));
+    yyjson_mut_obj_add_val(doc, root, "object", object);
+    yyjson_mut_obj_add_val(doc, root, "oldObject", old);
     yyjson_mut_obj_add_bool(doc, root, "dryRun", true);
     yyjson_doc *whole = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);
+    if (!whole)
+        ek_err_set(err, EK_E_NOMEM, "no memory");
     return whole;
 }
 
@@ -363,6 +376,7 @@ int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
                           namespace, options->namespace, namespace);
     const char *by_default = *options->namespace ? options->namespace : "default";
     const char *own = namespace && *namespace ? namespace : by_default;
-    *ret_doc = write_request(&t, options, t.namespaced ? own : "");
-    return *ret_doc ? 0 : ek_err_set(err, EK_E_NOMEM, "no memory");
+    struct ek_err why = {0};
+    *ret_doc = write_request(ci, &t, options, t.namespaced ? own : "", &why);
+    return *ret_doc ? 0 : ek_err_set(err, why.code, "%s", why.message);
 }

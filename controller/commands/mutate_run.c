@@ -96,19 +96,24 @@ static void add_denial(yyjson_mut_doc *doc, yyjson_mut_val *v,
         yyjson_mut_arr_add_strcpy(doc, causes, outcome->causes[i]);
 }
 
-/* Adds an object as it goes back to its file: without the namespace that only the request has. */
-static void add_object(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name, yyjson_val *value,
-                       const struct ek_ci_object *file, const struct ek_admission_request *request)
+/* Adds an object as it goes back to its file; after: what policies made of it, NULL for nothing. A
+ * Scale is in no file. */
+static void add_object(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name,
+                       const struct ek_ci_object *file, const struct ek_admission_request *request,
+                       yyjson_val *after)
 {
-    add_value(doc, to, name, value);
-    yyjson_mut_val *object = yyjson_mut_obj_get(to, name);
+    bool is_file = !strcmp(ek_json_text(file->value, "kind"), request->kind.kind);
+    yyjson_val *whole = after ? after : request->object;
+
+    yyjson_mut_val *object = is_file ? ek_mutate_carry(doc, file->value, request->object, whole)
+                                     : yyjson_val_mut_copy(doc, whole);
+
+    yyjson_mut_obj_add_val(doc, to, name, object);
+    /* The namespace that only the request has. */
     yyjson_mut_val *metadata = yyjson_mut_obj_get(object, "metadata");
-    if (ek_json_get(file->value, "metadata", "namespace", NULL) ||
-        !yyjson_mut_equals_str(yyjson_mut_obj_get(metadata, "namespace"), request->namespace))
-        return;
-    yyjson_mut_obj_remove_key(metadata, "namespace");
-    if (!yyjson_mut_obj_size(metadata) && !yyjson_obj_get(file->value, "metadata"))
-        yyjson_mut_obj_remove_key(object, "metadata");
+    if (!ek_json_get(file->value, "metadata", "namespace", NULL) &&
+        yyjson_mut_equals_str(yyjson_mut_obj_get(metadata, "namespace"), request->namespace))
+        yyjson_mut_obj_remove_key(metadata, "namespace");
 }
 
 static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,
@@ -134,9 +139,9 @@ static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_
     if (outcome->patch)
         yyjson_mut_obj_add_val(
             doc, v, "patch", yyjson_mut_val_mut_copy(doc, yyjson_mut_doc_get_root(outcome->patch)));
-    add_object(doc, v, "before", request->object, object, request);
+    add_object(doc, v, "before", object, request, NULL);
     if (allowed && outcome->result)
-        add_object(doc, v, "object", yyjson_doc_get_root(outcome->result), object, request);
+        add_object(doc, v, "object", object, request, yyjson_doc_get_root(outcome->result));
 }
 
 static void add_name(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,

@@ -211,6 +211,9 @@ void ek_ci_each_equivalent(void *ci, const struct ek_gvr *resource, const char *
 yyjson_val *ek_ci_crd_subresource(const struct ek_ci *ci, const struct ek_gvr *resource,
                                   const char *subresource);
 
+/* The CustomResourceDefinition of a kind among the files; NULL without. */
+yyjson_val *ek_ci_crd_of(const struct ek_ci *ci, const struct ek_gvk *kind);
+
 /* The built-in subresource of a resource; NULL when it has none. */
 const struct ek_builtin_resource *ek_ci_builtin_subresource(const struct ek_ci *ci,
                                                             const struct ek_gvr *resource,
@@ -240,6 +243,27 @@ struct ek_mutate_options {
  */
 int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
                       const struct ek_ci_object *object, yyjson_doc **ret_doc, struct ek_err *err);
+
+/*
+ * Decodes object, a copy of written in doc, in place as an API server would, if the
+ * CustomResourceDefinition of its kind is among the files; other objects stay as they are.
+ * is_stored: it was read before, and nothing of it is an error. Notes fields that are dropped.
+ * EK_E_INVAL with the words of the server; EK_E_NOMEM.
+ */
+int ek_mutate_decode(struct ek_ci *ci, yyjson_val *written, bool is_stored, yyjson_mut_doc *doc,
+                     yyjson_mut_val *object, struct ek_err *err);
+
+/* The same for all objects of --params, which policies see as they are stored. */
+int ek_mutate_decode_params(struct ek_ci *ci, struct ek_err *err);
+
+/*
+ * Makes the object that goes back to the file: as it is written there, with what the policies
+ * changed, a tree of doc. before is the object of the request, as an API server decoded it, after
+ * what the policies made of it. What the decoder dropped stays, and what it added (defaults) stays
+ * away, unless a policy changed it.
+ */
+yyjson_mut_val *ek_mutate_carry(yyjson_mut_doc *doc, yyjson_val *written, yyjson_val *before,
+                                yyjson_val *after);
 
 /*
  * Judges a request whose object has become object (NULL: it is as it was) by the validating

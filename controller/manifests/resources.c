@@ -20,6 +20,17 @@ static yyjson_val *find_crd(const struct ek_ci *ci, const struct ek_gvr *resourc
     return NULL;
 }
 
+yyjson_val *ek_ci_crd_of(const struct ek_ci *ci, const struct ek_gvk *kind)
+{
+    for (size_t i = 0; i < ci->crds.n; i++) {
+        yyjson_val *spec = yyjson_obj_get(ci->crds.list[i].value, "spec");
+        if (!strcmp(ek_json_text(spec, "group"), kind->group) &&
+            !strcmp(ek_json_text(yyjson_obj_get(spec, "names"), "kind"), kind->kind))
+            return ci->crds.list[i].value;
+    }
+    return NULL;
+}
+
 static bool is_served(yyjson_val *version)
 {
     return yyjson_get_str(yyjson_obj_get(version, "name")) &&
