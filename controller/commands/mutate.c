@@ -49,7 +49,7 @@ static int read_rest(struct ek_ci *ci, const struct ek_mutate_options *o, struct
     if (!rc && *o->deny)
         rc = read_rules(ci, o->deny, &ci->deny, err);
     if (!rc)
-        rc = ek_mutate_decode_params(ci, err);
+        rc = ek_mutate_decode(ci, err);
     if (!rc && o->update_golden && !*o->expect)
         rc = ek_err_set(err, EK_E_INVAL, "--update-golden needs --expect FOLDER");
     return rc;
@@ -305,11 +305,12 @@ const struct ek_command ek_mutate_command = {
             "that made them. Validating policies judge the objects after all mutations: Deny is a "
             "denial, Warn a warning on stderr, and audit annotations are in the report.\n\nA "
             "policy without a binding in the files counts as bound to "
-            "everything that the policy matches. If the CustomResourceDefinition of an object is "
-            "in the files, policies see the object as an API server decodes it: without fields "
-            "that the schema does not declare, and with defaults. The printed object is the object "
-            "of the file with the changes of the policies. Defaults of built-in kinds are not "
-            "added. Fields "
+            "everything that the policy matches. Policies see the objects as an API server decodes "
+            "them: with defaults, and without fields that the schema does not declare; custom "
+            "resources if their CustomResourceDefinition is in the files. The printed object is "
+            "the object of the file with the changes of the policies. What plug-ins of the API "
+            "server add to Pods before policies see them is not added (ServiceAccount, Priority, "
+            "DefaultTolerationSeconds). Fields "
             "of the objects and of the results that API servers of the version do not have are "
             "noted on stderr.\n\nExit "
             "codes: 0 success, and the results equal the golden files; 1 an object differs from "

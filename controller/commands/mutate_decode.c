@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Custom resources of files as an API server decodes them, before policies see them. */
+/* Objects of files as an API server decodes them, before policies see them. */
+#include "api/decode/builtin.h"
 #include "api/decode/custom.h"
 #include "controller/manifests/manifests-internal.h"
 
 #define DECODING_MAX ((size_t)16 << 20) /* octets of errors and paths of one object */
 #define TOLD_MAX     5u                 /* unknown fields of one object */
 
+/* One object on its way. */
+struct decoding {
+    struct ek_ci *ci;
+    struct ek_gvk kind;
+    const struct ek_ci_object *object;
+    bool is_stored;         /* it was read before: what is dropped of it is no news */
+    struct ek_arena *arena; /* of texts */
+    yyjson_mut_doc *doc;
+};
+
 /* A misspelt field is no error where kubectl does not validate: it is gone without a word. */
-static void tell_unknown(struct ek_ci *ci, yyjson_val *written, const struct ek_paths *unknown)
+static void tell_unknown(const struct decoding *d, const struct ek_paths *unknown)
 {
     EK_AUTO(ek_buf) list;
 
@@ -19,63 +30,91 @@ static void tell_unknown(struct ek_ci *ci, yyjson_val *written, const struct ek_
         ek_buf_printf(&list, "%s%s", i ? ", " : "", unknown->list[i]);
     if (unknown->n_all > n)
         ek_buf_printf(&list, " and %zu more", unknown->n_all - n);
-    ek_ci_note(ci,
+    ek_ci_note(d->ci,
                "%s %s has fields that its CustomResourceDefinition does not have: %s. API servers "
                "drop them before admission, or refuse the object with strict field validation",
-               ek_json_text(written, "kind"), ek_ci_key(ci, written), ek_buf_str(&list));
+               d->kind.kind, ek_ci_key(d->ci, d->object->value), ek_buf_str(&list));
 }
 
-int ek_mutate_decode(struct ek_ci *ci, yyjson_val *written, bool is_stored, yyjson_mut_doc *doc,
-                     yyjson_mut_val *object, struct ek_err *err)
+/* The server's words for an object that it answers 400. */
+static int refuse(const struct decoding *d, struct ek_err *err, const char *pointer,
+                  const char *why)
 {
-    const struct ek_gvk kind = ek_ci_kind_of(ci, written);
-    yyjson_val *crd = ek_ci_crd_of(ci, &kind);
-    struct ek_custom_options options = {.from_storage = is_stored, .defaults = true};
-    struct ek_custom_version version;
+    return ek_err_set(err, EK_E_INVAL, "%s in version \"%s\" cannot be handled as a %s: %s%s%s",
+                      d->kind.kind, d->kind.version, d->kind.kind, pointer, *pointer ? ": " : "",
+                      why);
+}
+
+static int decode_custom(const struct decoding *d, const struct ek_custom_version *version,
+                         yyjson_mut_val **ret, struct ek_err *err)
+{
+    const struct ek_custom_options options = {
+        .from_storage = d->is_stored, .defaults = true, .arena = d->arena};
     struct ek_custom_decoding decoding;
+    yyjson_mut_val *object = yyjson_val_mut_copy(d->doc, d->object->value);
+    int rc = ek_custom_decode(version, d->doc, object, &options, &decoding);
 
-    if (!crd || !ek_custom_version_of(crd, kind.version, &version))
-        return 0;
-    options.arena = ek_arena_new(DECODING_MAX);
-    int rc = ek_custom_decode(&version, doc, object, &options, &decoding);
     if (rc)
-        ek_err_set(err, rc, "the object cannot be decoded: %s", ek_strerror(rc));
-    else if (decoding.error)
-        rc = ek_err_set(err, EK_E_INVAL, "%s in version \"%s\" cannot be handled as a %s: %s",
-                        kind.kind, kind.version, kind.kind, decoding.error);
-    else if (!is_stored)
-        tell_unknown(ci, written, &decoding.unknown);
-    ek_arena_free(options.arena);
-    return rc;
-}
-
-/* One param; ci owns what comes of it. */
-static int decode_param(struct ek_ci *ci, struct ek_ci_object *param, struct ek_err *err)
-{
-    const struct ek_gvk kind = ek_ci_kind_of(ci, param->value);
-
-    if (!ek_ci_crd_of(ci, &kind))
-        return 0;
-    yyjson_mut_doc *doc = ek_json_doc_new();
-    yyjson_mut_val *copy = yyjson_val_mut_copy(doc, param->value);
-    int rc = ek_mutate_decode(ci, param->value, true, doc, copy, err);
-    yyjson_doc *decoded = rc ? NULL : yyjson_mut_val_imut_copy(copy, &ek_json_xalc);
-
-    yyjson_mut_doc_free(doc);
-    if (rc) {
-        ek_err_prefix(err, "%s: %s", param->source, ek_ci_key(ci, param->value));
-        return rc;
-    }
-    ek_ci_own(ci, decoded);
-    param->value = yyjson_doc_get_root(decoded);
+        return ek_err_set(err, rc, "the object cannot be decoded: %s", ek_strerror(rc));
+    if (decoding.error)
+        return refuse(d, err, "", decoding.error);
+    if (!d->is_stored)
+        tell_unknown(d, &decoding.unknown);
+    *ret = object;
     return 0;
 }
 
-int ek_mutate_decode_params(struct ek_ci *ci, struct ek_err *err)
+/* Leaves *ret for a kind that is not built in. */
+static int decode_builtin(const struct decoding *d, yyjson_mut_val **ret, struct ek_err *err)
 {
+    struct ek_decode_problem problem;
+    int rc = ek_decode_builtin(&d->kind, d->ci->minor, d->object->value, NULL, d->arena, d->doc,
+                               ret, &problem);
+
+    if (rc == EK_E_INVAL)
+        return refuse(d, err, problem.pointer, problem.why);
+    if (rc && rc != EK_E_NOENT)
+        return ek_err_set(err, rc, "the object cannot be decoded: %s", ek_strerror(rc));
+    return 0;
+}
+
+static int decode(struct ek_ci *ci, struct ek_ci_object *object, bool is_stored, struct ek_err *err)
+{
+    const struct decoding d = {.ci = ci,
+                               .kind = ek_ci_kind_of(ci, object->value),
+                               .object = object,
+                               .is_stored = is_stored,
+                               .arena = ek_arena_new(DECODING_MAX),
+                               .doc = ek_json_doc_new()};
+    yyjson_val *crd = ek_ci_crd_of(ci, &d.kind);
+    struct ek_custom_version version;
+    yyjson_mut_val *seen = NULL;
+    int rc = crd && ek_custom_version_of(crd, d.kind.version, &version)
+                 ? decode_custom(&d, &version, &seen, err)
+                 : decode_builtin(&d, &seen, err);
+
+    if (rc) {
+        ek_err_prefix(err, "%s: %s", object->source, ek_ci_key(ci, object->value));
+    } else if (seen) {
+        yyjson_doc *made = yyjson_mut_val_imut_copy(seen, &ek_json_xalc);
+        ek_ci_own(ci, made);
+        object->seen = yyjson_doc_get_root(made);
+    }
+    yyjson_mut_doc_free(d.doc);
+    ek_arena_free(d.arena);
+    return rc;
+}
+
+int ek_mutate_decode(struct ek_ci *ci, struct ek_err *err)
+{
+    const struct {
+        const struct ek_ci_objects *objects;
+        bool are_stored;
+    } all[] = {{&ci->objects, false}, {&ci->params, true}, {&ci->old, true}};
     int rc = 0;
 
-    for (size_t i = 0; i < ci->params.n && !rc; i++)
-        rc = decode_param(ci, &ci->params.list[i], err);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(all); i++)
+        for (size_t k = 0; k < all[i].objects->n && !rc; k++)
+            rc = decode(ci, &all[i].objects->list[k], all[i].are_stored, err);
     return rc;
 }

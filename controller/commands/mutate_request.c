@@ -15,7 +15,7 @@ struct target {
     bool creates, updates;    /* the subresource leaves no other choice */
     bool scales;              /* a Scale is to be made */
     yyjson_val *crd_scale;    /* of a CustomResourceDefinition; NULL: a built-in kind */
-    yyjson_val *object, *old; /* as the files have them */
+    yyjson_val *object, *old; /* as policies see them */
 };
 
 static yyjson_val *find_old(struct ek_ci *ci, yyjson_val *object)
@@ -25,7 +25,7 @@ static yyjson_val *find_old(struct ek_ci *ci, yyjson_val *object)
     const char *api_version = ek_json_str(object, "apiVersion", NULL);
 
     for (size_t i = 0; i < ci->old.n; i++) {
-        yyjson_val *v = ci->old.list[i].value;
+        yyjson_val *v = ci->old.list[i].seen;
         const char *its_kind = ek_json_str(v, "kind", NULL);
         const char *its_version = ek_json_str(v, "apiVersion", NULL);
         if (its_kind && kind && !strcmp(its_kind, kind) && its_version && api_version &&
@@ -135,10 +135,9 @@ static yyjson_val *of_scaled(const struct target *t, yyjson_val *object, const c
                    t->crd_scale ? yyjson_get_str(yyjson_obj_get(t->crd_scale, member)) : path);
 }
 
-static void add_replicas(yyjson_mut_doc *doc, yyjson_mut_val *to, yyjson_val *value, int64_t absent)
+static void add_replicas(yyjson_mut_doc *doc, yyjson_mut_val *to, yyjson_val *value)
 {
-    yyjson_mut_obj_add_sint(doc, to, "replicas",
-                            yyjson_is_int(value) ? yyjson_get_sint(value) : absent);
+    yyjson_mut_obj_add_sint(doc, to, "replicas", yyjson_is_int(value) ? yyjson_get_sint(value) : 0);
 }
 
 /* The label selector of a built-in kind; NULL for none, and for one that is no good. Owned. */
@@ -197,10 +196,9 @@ static yyjson_mut_val *make_scale(const struct target *t, yyjson_mut_doc *doc, y
             yyjson_mut_obj_add_val(doc, metadata, kept[i], yyjson_val_mut_copy(doc, v));
     }
     spec = yyjson_mut_obj_add_obj(doc, scale, "spec");
-    add_replicas(doc, spec, of_scaled(t, object, "specReplicasPath", ".spec.replicas"),
-                 t->crd_scale ? 0 : 1);
+    add_replicas(doc, spec, of_scaled(t, object, "specReplicasPath", ".spec.replicas"));
     status = yyjson_mut_obj_add_obj(doc, scale, "status");
-    add_replicas(doc, status, of_scaled(t, object, "statusReplicasPath", ".status.replicas"), 0);
+    add_replicas(doc, status, of_scaled(t, object, "statusReplicasPath", ".status.replicas"));
     add_selector(t, doc, status, object);
     return scale;
 }
@@ -258,17 +256,14 @@ static void add_user(yyjson_mut_doc *doc, yyjson_mut_val *root,
         add_extra(doc, yyjson_mut_obj_add_obj(doc, user, "extra"), options);
 }
 
-/* The object as an API server would hand it on: decoded, and in its namespace. NULL with err. */
-static yyjson_mut_val *placed(struct ek_ci *ci, const struct target *t, yyjson_mut_doc *doc,
-                              yyjson_val *object, bool is_old, const char *namespace,
-                              struct ek_err *err)
+/* The object as an API server would hand it on: in its namespace. */
+static yyjson_mut_val *placed(const struct target *t, yyjson_mut_doc *doc, yyjson_val *object,
+                              const char *namespace)
 {
     yyjson_mut_val *copy =
         t->scales ? make_scale(t, doc, object) : yyjson_val_mut_copy(doc, object);
-
-    if (!t->scales && ek_mutate_decode(ci, object, is_old, doc, copy, err))
-        return NULL;
     yyjson_mut_val *metadata = yyjson_mut_obj_get(copy, "metadata");
+
     if (!metadata)
         metadata = yyjson_mut_obj_add_obj(doc, copy, "metadata");
     if (*namespace && yyjson_mut_is_obj(metadata) && !yyjson_mut_obj_get(metadata, "namespace"))
@@ -276,23 +271,14 @@ static yyjson_mut_val *placed(struct ek_ci *ci, const struct target *t, yyjson_m
     return copy;
 }
 
-/* NULL with err. */
-static yyjson_doc *write_request(struct ek_ci *ci, const struct target *t,
-                                 const struct ek_mutate_options *options, const char *namespace,
-                                 struct ek_err *err)
+static yyjson_doc *write_request(const struct target *t, const struct ek_mutate_options *options,
+                                 const char *namespace)
 {
     yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *root = yyjson_mut_obj(doc);
     const struct ek_gvk *kind = t->scales ? &scale_kind : &t->kind;
     const char *name = ek_json_str(t->object, "metadata", "name", NULL);
-    yyjson_mut_val *object = placed(ci, t, doc, t->object, false, namespace, err);
-    yyjson_mut_val *old =
-        object && t->old ? placed(ci, t, doc, t->old, true, namespace, err) : yyjson_mut_null(doc);
 
-    if (!object || !old) {
-        yyjson_mut_doc_free(doc);
-        return NULL;
-    }
     yyjson_mut_doc_set_root(doc, root);
     yyjson_mut_obj_add_str(doc, root, "uid", "00000000-0000-0000-0000-000000000000");
     add_kind(doc, root, "kind", kind);
@@ -309,13 +295,12 @@ static yyjson_doc *write_request(struct ek_ci *ci, const struct target *t,
         yyjson_mut_obj_add_strcpy(doc, root, "namespace", *namespace ? namespace : name);
     yyjson_mut_obj_add_str(doc, root, "operation", t->old ? "UPDATE" : "CREATE");
     add_user(doc, root, options);
-    yyjson_mut_obj_add_val(doc, root, "object", object);
-    yyjson_mut_obj_add_val(doc, root, "oldObject", old);
+    yyjson_mut_obj_add_val(doc, root, "object", placed(t, doc, t->object, namespace));
+    yyjson_mut_obj_add_val(doc, root, "oldObject",
+                           t->old ? placed(t, doc, t->old, namespace) : yyjson_mut_null(doc));
     yyjson_mut_obj_add_bool(doc, root, "dryRun", true);
     yyjson_doc *whole = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);
-    if (!whole)
-        ek_err_set(err, EK_E_NOMEM, "no memory");
     return whole;
 }
 
@@ -343,10 +328,10 @@ static int decide_operation(struct ek_ci *ci, const struct ek_mutate_options *op
 int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
                       const struct ek_ci_object *object, yyjson_doc **ret_doc, struct ek_err *err)
 {
-    const char *namespace = ek_json_str(object->value, "metadata", "namespace", NULL);
-    struct target t = {.kind = ek_ci_kind_of(ci, object->value),
+    const char *namespace = ek_json_str(object->seen, "metadata", "namespace", NULL);
+    struct target t = {.kind = ek_ci_kind_of(ci, object->seen),
                        .subresource = options->subresource,
-                       .object = object->value};
+                       .object = object->seen};
     struct ek_ci_resource r;
     bool known = ek_ci_resource_of(ci, &t.kind, namespace != NULL, &r);
 
@@ -355,7 +340,7 @@ int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
     t.namespaced = r.namespaced;
     if (*t.subresource && !take_subresource(ci, &t)) {
         ek_ci_note(ci, "%s %s is left out: %s has no subresource \"%s\" that it can be written to",
-                   t.kind.kind, ek_ci_key(ci, object->value), t.resource.resource, t.subresource);
+                   t.kind.kind, ek_ci_key(ci, object->seen), t.resource.resource, t.subresource);
         return 0;
     }
     if (!known && !t.creates)
@@ -376,7 +361,6 @@ int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
                           namespace, options->namespace, namespace);
     const char *by_default = *options->namespace ? options->namespace : "default";
     const char *own = namespace && *namespace ? namespace : by_default;
-    struct ek_err why = {0};
-    *ret_doc = write_request(ci, &t, options, t.namespaced ? own : "", &why);
-    return *ret_doc ? 0 : ek_err_set(err, why.code, "%s", why.message);
+    *ret_doc = write_request(&t, options, t.namespaced ? own : "");
+    return *ret_doc ? 0 : ek_err_set(err, EK_E_NOMEM, "no memory");
 }

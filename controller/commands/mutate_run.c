@@ -214,7 +214,8 @@ static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
         if (outcome.allowed && outcome.result && outcome.patch)
             ek_ci_fields_check_result(
                 ci, request.object,
-                &(struct ek_ci_object){yyjson_doc_get_root(outcome.result), object->source});
+                &(struct ek_ci_object){.value = yyjson_doc_get_root(outcome.result),
+                                       .source = object->source});
         struct ek_validating_outcome verdict = {.allowed = true};
         if (outcome.allowed)
             rc = ek_mutate_validate(ci, yyjson_doc_get_root(whole),

@@ -99,7 +99,8 @@ static int add_object(struct place *place, yyjson_val *value, int depth, struct 
                          place->source, place->number);
     }
     objects->list = ek_xrealloc(objects->list, objects->n + 1, sizeof *objects->list);
-    objects->list[objects->n++] = (struct ek_ci_object){value, place->source};
+    objects->list[objects->n++] =
+        (struct ek_ci_object){.value = value, .seen = value, .source = place->source};
     ek_ci_fields_check(place->ci, &objects->list[objects->n - 1], line_of, place);
     return 0;
 }

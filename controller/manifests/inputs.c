@@ -173,7 +173,7 @@ void ek_ci_add_crds(struct ek_ci *ci, yyjson_doc *doc)
 
     ek_ci_own(ci, doc);
     yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), "items"), i, n, crd)
-        push(&ci->crds, &(struct ek_ci_object){crd, "cluster"});
+        push(&ci->crds, &(struct ek_ci_object){.value = crd, .seen = crd, .source = "cluster"});
 }
 
 const struct ek_schema *ek_ci_schema_of(const struct ek_ci *ci, const struct ek_gvk *kind)

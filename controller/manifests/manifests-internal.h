@@ -39,7 +39,8 @@ static inline int ek_ci_complain(const struct ek_err *err)
 
 /* An object of a file. */
 struct ek_ci_object {
-    yyjson_val *value;
+    yyjson_val *value;  /* as it is written */
+    yyjson_val *seen;   /* as policies see it: value, unless ek_mutate_decode decoded it */
     const char *source; /* the file's name, "standard input" */
 };
 
@@ -236,6 +237,16 @@ struct ek_mutate_options {
 };
 
 /*
+ * Decodes the objects of -f, --params and --old as an API server does before admission: by the
+ * CustomResourceDefinition among the files if their kind has one, else as built-in kinds of the
+ * version of the schemas; objects of other kinds stay as they are. Notes the fields of custom
+ * resources that are dropped. EK_E_INVAL names the file and the object which an API server would
+ * answer 400, in its words for custom resources and with the place of the value for built-in kinds;
+ * EK_E_NOMEM.
+ */
+int ek_mutate_decode(struct ek_ci *ci, struct ek_err *err);
+
+/*
  * Makes the request that an API server would make of an object: an admission request's JSON, owned.
  * With a subresource it is an update of that, or a creation where its kind is its own (an
  * Eviction); a Scale is made of the object that is scaled. NULL for an object that has no such
@@ -245,22 +256,11 @@ int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
                       const struct ek_ci_object *object, yyjson_doc **ret_doc, struct ek_err *err);
 
 /*
- * Decodes object, a copy of written in doc, in place as an API server would, if the
- * CustomResourceDefinition of its kind is among the files; other objects stay as they are.
- * is_stored: it was read before, and nothing of it is an error. Notes fields that are dropped.
- * EK_E_INVAL with the words of the server; EK_E_NOMEM.
- */
-int ek_mutate_decode(struct ek_ci *ci, yyjson_val *written, bool is_stored, yyjson_mut_doc *doc,
-                     yyjson_mut_val *object, struct ek_err *err);
-
-/* The same for all objects of --params, which policies see as they are stored. */
-int ek_mutate_decode_params(struct ek_ci *ci, struct ek_err *err);
-
-/*
  * Makes the object that goes back to the file: as it is written there, with what the policies
  * changed, a tree of doc. before is the object of the request, as an API server decoded it, after
  * what the policies made of it. What the decoder dropped stays, and what it added (defaults) stays
- * away, unless a policy changed it.
+ * away, unless a policy changed it; of stringData the keys go whose data a policy changed, because
+ * the API server would write them over the change.
  */
 yyjson_mut_val *ek_mutate_carry(yyjson_mut_doc *doc, yyjson_val *written, yyjson_val *before,
                                 yyjson_val *after);

@@ -135,7 +135,7 @@ static enum ek_world_answer find_namespace(void *arg, const char *name, yyjson_v
     if (*ret_object && same(ek_json_str(*ret_object, "metadata", "name", NULL), name))
         return EK_WORLD_FOUND;
     for (size_t i = 0; i < ci->objects.n; i++) {
-        yyjson_val *v = ci->objects.list[i].value;
+        yyjson_val *v = ci->objects.list[i].seen;
         if (same(ek_json_str(v, "kind", NULL), "Namespace") &&
             same(ek_json_str(v, "apiVersion", NULL), "v1") &&
             same(ek_json_str(v, "metadata", "name", NULL), name)) {
@@ -169,9 +169,9 @@ static enum ek_world_answer param_scope(void *arg, const char *api_version, cons
     }
     /* Without a definition the params decide: one with a namespace has a namespaced kind. */
     for (size_t i = 0; i < ci->params.n; i++)
-        if (is_of_kind(ci->params.list[i].value, api_version, kind)) {
+        if (is_of_kind(ci->params.list[i].seen, api_version, kind)) {
             *ret_namespaced =
-                ek_json_str(ci->params.list[i].value, "metadata", "namespace", NULL) != NULL;
+                ek_json_str(ci->params.list[i].seen, "metadata", "namespace", NULL) != NULL;
             return EK_WORLD_FOUND;
         }
     ek_err_set(err, EK_E_NOENT, "paramKind kind `%s, Kind=%s` not known", api_version, kind);
@@ -189,7 +189,7 @@ struct query {
 static void try_params(struct ek_ci *ci, struct query *q, const struct ek_ci_objects *from)
 {
     for (size_t i = 0; i < from->n; i++) {
-        yyjson_val *v = from->list[i].value;
+        yyjson_val *v = from->list[i].seen;
         const char *home = ek_json_str(v, "metadata", "namespace", NULL);
         if (!is_of_kind(v, q->api_version, q->kind))
             continue;

@@ -15,7 +15,7 @@ static const struct ek_vectors_subject *const subjects[] = {
     &ek_vectors_discovery_merge,  &ek_vectors_discovery_order,
     &ek_vectors_discovery_ingest, &ek_vectors_peer_leases,
     &ek_vectors_failforward,      &ek_vectors_feature_gates,
-    &ek_vectors_crd_decode};
+    &ek_vectors_crd_decode,       &ek_vectors_decode};
 
 static const struct ek_vectors_subject *find_subject(const char *name)
 {

@@ -32,6 +32,7 @@ extern const struct ek_vectors_subject ek_vectors_policy_validation;
 extern const struct ek_vectors_subject ek_vectors_validating;
 extern const struct ek_vectors_subject ek_vectors_crd_decode;
 extern const struct ek_vectors_subject ek_vectors_definitions;
+extern const struct ek_vectors_subject ek_vectors_decode;
 extern const struct ek_vectors_subject ek_vectors_feature_gates;
 extern const struct ek_vectors_subject ek_vectors_discovery_merge;
 extern const struct ek_vectors_subject ek_vectors_discovery_order;
