@@ -148,7 +148,7 @@ static void send_page(struct ek_plan_scans *s, struct reading *r)
 
     if (!r->scan) {
         const struct ek_plan_target target = {s->data, r->wish.from, r->wish.to};
-        r->scan = ek_plan_scan_new(&target);
+        r->scan = ek_plan_scan_new(&target, r->seen);
         r->began_ms = s->now_ms();
     }
     ek_plan_scan_next(r->scan, &page); /* there are lists that are read for every target */

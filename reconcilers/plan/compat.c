@@ -16,8 +16,8 @@
 #define PART_STATES 20000
 
 /* The rules whose unknown findings a spec may accept; without the others there are no steps. */
-static const char *const acceptable[] = {"api-use", "beyond-data", "flags-unread", "objects-unread",
-                                         "version-assumed"};
+static const char *const acceptable[] = {"api-use",        "beyond-data",    "flags-unread",
+                                         "objects-failed", "objects-unread", "version-assumed"};
 
 const char *ek_compat_verdict_name(enum ek_compat_verdict verdict)
 {
@@ -147,13 +147,13 @@ static void say_unread(struct ek_compat_draft *d)
                         "%s -f",
                         ek_minor_format(d->to, to), to));
     if (seen->n_unread)
-        say(d, "objects-unread",
+        say(d, "objects-failed",
             ek_arena_printf(arena, "%zu resource%s cannot be read to find who uses what goes: %s",
                             seen->n_unread, seen->n_unread == 1 ? "" : "s", seen->unread[0]),
             "where list is forbidden, apply deploy/components/plans; status.objects.unread has the "
             "reasons");
     if (seen->n_more)
-        say(d, "objects-unread",
+        say(d, "objects-failed",
             ek_arena_printf(arena, "%zu more findings about objects are left out", seen->n_more),
             "change what the other findings name, or run evenkeel plan");
 }

@@ -46,10 +46,12 @@ struct list {
     size_t n_versions, version;
     bool counts; /* its objects record uses */
     bool checks; /* its objects name API versions, and are read whole */
+    bool failed;
 };
 
 struct ek_plan_scan {
     struct ek_plan_target target;
+    const struct ek_plan_seen *before; /* NULL: none for these versions */
     struct ek_plan_uses uses;
     struct ek_arena *arena; /* of the lists, and of what was found */
     struct list lists[LISTS_MAX];
@@ -157,11 +159,15 @@ static void go_to(struct ek_plan_scan *scan, size_t at)
         scan->lists[at].use.version = scan->lists[at].versions[scan->lists[at].version];
 }
 
-struct ek_plan_scan *ek_plan_scan_new(const struct ek_plan_target *target)
+struct ek_plan_scan *ek_plan_scan_new(const struct ek_plan_target *target,
+                                      const struct ek_plan_seen *before)
 {
     struct ek_plan_scan *scan = ek_xalloc(sizeof *scan);
 
     scan->target = *target;
+    if (before && !ek_minor_cmp(before->from, target->from) &&
+        !ek_minor_cmp(before->to, target->to))
+        scan->before = before;
     scan->arena = ek_arena_new(ARENA_MAX);
     ek_plan_uses_init(&scan->uses, target);
     add_uses(scan);
@@ -278,6 +284,7 @@ static void take_items(struct ek_plan_scan *scan, const struct list *list, yyjso
 static void leave(struct ek_plan_scan *scan, const char *why)
 {
     say_unread(scan, &scan->lists[scan->at].use, why);
+    scan->lists[scan->at].failed = true;
     go_to(scan, scan->at + 1);
 }
 
@@ -343,6 +350,51 @@ void ek_plan_scan_heard(struct ek_plan_scan *scan, const struct ek_plan_scan_pag
 
 /* ---- The result ---- */
 
+/* True for an object of the list, "group/version Kind name". */
+static bool is_of_list(const char *object, const struct ek_plan_use_list *list)
+{
+    size_t group = strlen(list->group), kind = strlen(list->kind);
+    const char *blank = strchr(object, ' ');
+
+    return blank && !strncmp(object, list->group, group) && object[group] == '/' &&
+           !strncmp(blank + 1, list->kind, kind) && blank[1 + kind] == ' ';
+}
+
+static bool is_of_failed(const struct ek_plan_scan *scan, const char *object)
+{
+    for (size_t i = 0; i < scan->n; i++)
+        if (scan->lists[i].failed && is_of_list(object, &scan->lists[i].use))
+            return true;
+    return false;
+}
+
+/* True when one of the first n findings is about the same place. */
+static bool is_known(const struct ek_plan_report *report, size_t n, const struct ek_plan_finding *f)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(report->list[i].rule, f->rule) && !strcmp(report->list[i].object, f->object) &&
+            !strcmp(report->list[i].field, f->field))
+            return true;
+    return false;
+}
+
+/* Adds the findings that the reading before had of lists that failed now: what blocks a plan is not
+ * gone because nobody may read it. */
+static void add_before(const struct ek_plan_scan *scan, struct ek_plan_seen *seen)
+{
+    size_t n = seen->report.n, n_kept = 0;
+
+    for (size_t i = 0; scan->before && i < scan->before->report.n; i++) {
+        const struct ek_plan_finding *f = &scan->before->report.list[i];
+        if (!is_of_failed(scan, f->object) || is_known(&seen->report, n, f))
+            continue;
+        if (n_kept++ < (size_t)EK_PLAN_SCAN_FINDINGS_MAX * EK_PLAN_SEVERITY_MAX)
+            ek_plan_report_add(&seen->report, f);
+        else
+            seen->n_more++;
+    }
+}
+
 struct ek_plan_seen *ek_plan_scan_result(const struct ek_plan_scan *scan, int64_t at_ms)
 {
     struct ek_plan_seen *seen = ek_xalloc(sizeof *seen);
@@ -360,6 +412,7 @@ struct ek_plan_seen *ek_plan_scan_result(const struct ek_plan_scan *scan, int64_
         for (size_t i = 0; i < scan->n_found[s]; i++)
             ek_plan_report_add(&seen->report, &scan->found[s][i]);
     ek_plan_uses_report(&scan->uses, &seen->report);
+    add_before(scan, seen);
     seen->unread = ek_arena_alloc(arena, (scan->n_unread + 1) * sizeof *seen->unread);
     for (size_t i = 0; i < scan->n_unread; i++)
         seen->unread[i] = ek_arena_strdup(arena, scan->unread[i]);

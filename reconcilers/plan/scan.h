@@ -42,8 +42,11 @@ void ek_plan_seen_free(struct ek_plan_seen *seen);
 
 struct ek_plan_scan;
 
-/* Begins a reading for a target whose from is known; the data is borrowed. Owned. */
-struct ek_plan_scan *ek_plan_scan_new(const struct ek_plan_target *target);
+/* Begins a reading for a target whose from is known; the data is borrowed. before: the result of
+ * the last reading, borrowed until this one is released (NULL: there is none): of a list that
+ * cannot be read, its findings for the same versions stay. Owned. */
+struct ek_plan_scan *ek_plan_scan_new(const struct ek_plan_target *target,
+                                      const struct ek_plan_seen *before);
 
 /* Releases the reading; NULL is fine. */
 void ek_plan_scan_free(struct ek_plan_scan *scan);

@@ -54,7 +54,7 @@ static void check_uses(yyjson_val *items, unsigned from, unsigned to)
 static void check_scan(yyjson_val *root, unsigned from, unsigned to)
 {
     const struct ek_plan_target target = {plan_data(), EK_MINOR(1, from), EK_MINOR(1, to)};
-    struct ek_plan_scan *scan = ek_plan_scan_new(&target);
+    struct ek_plan_scan *scan = ek_plan_scan_new(&target, NULL);
     yyjson_mut_doc *doc = ek_json_doc_new();
     yyjson_mut_val *list = yyjson_mut_obj(doc);
     struct ek_plan_scan_request request;

@@ -310,7 +310,8 @@ START_TEST(objects_may_not_be_read)
     make_plan("next", NEXT_137(""));
     start();
     publish(SAFE);
-    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Safe\"");
+    apiworld_wait_for(&bench.world, NEXT, "\"reason\":\"objects-failed\"");
+    apiworld_wait_for(&bench.world, NEXT, "\"verdict\":\"Unknown\"");
     apiworld_wait_for(&bench.world, NEXT, "\"clusterroles.rbac.authorization.k8s.io: ");
     check_absent(NEXT, "\"roles.rbac.authorization.k8s.io: ");
     end();

@@ -14,8 +14,8 @@
 #include "test/support/suite.h"
 
 #define ALL                                                                                        \
-    "\"acceptedUnknowns\":[\"api-use\",\"beyond-data\",\"flags-unread\",\"objects-unread\","       \
-    "\"version-assumed\"]"
+    "\"acceptedUnknowns\":[\"api-use\",\"beyond-data\",\"flags-unread\",\"objects-failed\","       \
+    "\"objects-unread\",\"version-assumed\"]"
 #define FLAGS "\"acceptedUnknowns\":[\"flags-unread\",\"api-use\",\"objects-unread\"]"
 #define TO(v) "{\"targetVersion\":\"" v "\"," FLAGS "}"
 
@@ -451,8 +451,16 @@ static const struct {
     {"what may not be read is named", ACCEPT("\"flags-unread\",\"beyond-data\",\"api-use\""), true,
      .unread = "roles.rbac.authorization.k8s.io: forbidden", .verdict = EK_COMPAT_UNKNOWN,
      .message = "(and 1 more)"},
+    {"what cannot be read is not accepted with what a plan never reads",
+     ACCEPT(USUAL ",\"api-use\""), true, .unread = "roles.rbac.authorization.k8s.io: forbidden",
+     .verdict = EK_COMPAT_UNKNOWN,
+     .message = "objects of the cluster: 1 resource cannot be read to find who uses what goes: "
+                "roles.rbac.authorization.k8s.io: forbidden: "},
+    {"accepted by its own name", ACCEPT(USUAL ",\"api-use\",\"objects-failed\""), true,
+     .unread = "roles.rbac.authorization.k8s.io: forbidden", .verdict = EK_COMPAT_SAFE,
+     .message = "accepted by spec.acceptedUnknowns: "},
     {"what has no room is counted", ACCEPT(USUAL ",\"api-use\""), true, .n_more = 5,
-     .verdict = EK_COMPAT_SAFE, .message = "accepted by spec.acceptedUnknowns: "},
+     .verdict = EK_COMPAT_UNKNOWN, .message = "5 more findings about objects are left out"},
 };
 
 /* A cluster of 1.36 in which nothing is left to do before 1.37. */

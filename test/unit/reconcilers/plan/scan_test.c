@@ -357,7 +357,7 @@ START_TEST(readings)
     const char *row = rows[_i].name;
     const struct ek_plan_target target = {&data, EK_MINOR(1, rows[_i].from),
                                           EK_MINOR(1, rows[_i].to)};
-    struct ek_plan_scan *scan = ek_plan_scan_new(&target);
+    struct ek_plan_scan *scan = ek_plan_scan_new(&target, NULL);
     EK_AUTO(ek_buf) requests;
     EK_AUTO(ek_buf) found;
     EK_AUTO(ek_buf) unread;
@@ -393,7 +393,7 @@ END_TEST
 START_TEST(many_findings)
 {
     const struct ek_plan_target target = {&data, EK_MINOR(1, 36), EK_MINOR(1, 37)};
-    struct ek_plan_scan *scan = ek_plan_scan_new(&target);
+    struct ek_plan_scan *scan = ek_plan_scan_new(&target, NULL);
     EK_AUTO(ek_buf) page;
     EK_AUTO(ek_buf) requests;
 
@@ -414,11 +414,57 @@ START_TEST(many_findings)
 }
 END_TEST
 
+/* What a list had in the reading before stays when the list cannot be read; what another list had
+ * does not, and nothing after a reading that could. */
+START_TEST(findings_of_a_list_that_fails)
+{
+    static const struct {
+        unsigned from; /* of the second reading */
+        struct answer answers[ANSWERS_MAX];
+        const char *want;
+    } after[] = {
+        {36, {{HOOKS, EK_E_FORBIDDEN, NULL}}, "rule-version ValidatingWebhookConfiguration;"},
+        {36, {{HOOKS, EK_E_IO, NULL}}, "rule-version ValidatingWebhookConfiguration;"},
+        {36, {{CIDRS, EK_E_FORBIDDEN, NULL}}, "api-written ServiceCIDR;"},
+        {36, {{"autoscaling/v2/", EK_E_FORBIDDEN, NULL}}, ""},
+        {36, {{HOOKS, 0, PAGE("", "")}}, ""},
+        {36,
+         {{HOOKS, 0, PAGE(HOOK("v1beta1"), "T")}, {HOOKS "T ", EK_E_IO, NULL}},
+         "rule-version ValidatingWebhookConfiguration;"},
+        {35, {{HOOKS, EK_E_FORBIDDEN, NULL}}, ""},
+    };
+    const struct answer before[ANSWERS_MAX] = {{HOOKS, 0, PAGE(HOOK("v1beta1"), "")},
+                                               {CIDRS, 0, PAGE(CIDR("a"), "")}};
+    const struct ek_plan_target first = {&data, EK_MINOR(1, 36), EK_MINOR(1, 37)};
+    const struct ek_plan_target target = {&data, EK_MINOR(1, after[_i].from), EK_MINOR(1, 37)};
+    struct ek_plan_seen *seen[3] = {NULL};
+    EK_AUTO(ek_buf) requests;
+    EK_AUTO(ek_buf) found;
+
+    ek_buf_init(&requests, (size_t)1 << 20);
+    ek_buf_init(&found, (size_t)1 << 20);
+    for (int n = 0; n < 3; n++) { /* the third: it goes on like that */
+        struct ek_plan_scan *scan = ek_plan_scan_new(n ? &target : &first, n ? seen[n - 1] : NULL);
+        run(scan, n ? after[_i].answers : before, &requests);
+        seen[n] = ek_plan_scan_result(scan, n);
+        ek_plan_scan_free(scan);
+    }
+    for (size_t i = 0; i < seen[2]->report.n; i++)
+        ek_buf_printf(&found, "%s %.*s;", seen[2]->report.list[i].rule,
+                      (int)strcspn(strchr(seen[2]->report.list[i].object, ' ') + 1, " "),
+                      strchr(seen[2]->report.list[i].object, ' ') + 1);
+    ck_assert_uint_eq(seen[0]->report.n, 2);
+    ck_assert_msg(!strcmp(ek_buf_str(&found), after[_i].want), "%d: %s", _i, ek_buf_str(&found));
+    for (int n = 0; n < 3; n++)
+        ek_plan_seen_free(seen[n]);
+}
+END_TEST
+
 /* A list without an end is left after so many pages. */
 START_TEST(many_pages)
 {
     const struct ek_plan_target target = {&data, EK_MINOR(1, 36), EK_MINOR(1, 37)};
-    struct ek_plan_scan *scan = ek_plan_scan_new(&target);
+    struct ek_plan_scan *scan = ek_plan_scan_new(&target, NULL);
     yyjson_doc *doc = ek_json_parse(PAGE("", "T"), strlen(PAGE("", "T")), NULL);
     struct ek_plan_scan_request r;
     size_t n = 0, n_lists = 0;
@@ -445,5 +491,6 @@ int main(void)
     tcase_add_loop_test(tc, readings, 0, EK_ARRAY_SIZE(rows));
     tcase_add_test(tc, many_findings);
     tcase_add_test(tc, many_pages);
+    tcase_add_loop_test(tc, findings_of_a_list_that_fails, 0, 7);
     return ek_test_run("scan", tc);
 }
