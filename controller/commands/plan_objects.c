@@ -41,6 +41,9 @@ static const struct list {
     {DRA, "v1beta2", "resourceclaimtemplates", "ResourceClaimTemplate"},
     {DRA, "v1beta1", "resourceclaimtemplates", "ResourceClaimTemplate"},
     {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"},
+    {"evenkeel.dev", "v1alpha1", "mutatingadmissionpolicies", "MutatingAdmissionPolicy"},
+    {"evenkeel.dev", "v1alpha1", "mutatingadmissionpolicybindings",
+     "MutatingAdmissionPolicyBinding"},
 };
 
 struct reading {

@@ -37,6 +37,11 @@ static const struct {
      "MutatingAdmissionPolicyBinding",
      {"v1", "v1beta1", "v1alpha1"}},
     {"apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", {"v1"}},
+    {"evenkeel.dev", "mutatingadmissionpolicies", "MutatingAdmissionPolicy", {"v1alpha1"}},
+    {"evenkeel.dev",
+     "mutatingadmissionpolicybindings",
+     "MutatingAdmissionPolicyBinding",
+     {"v1alpha1"}},
 };
 
 /* A resource to read. */

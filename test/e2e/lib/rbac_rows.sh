@@ -149,7 +149,7 @@ row "evenkeel-policies get mutatingadmissionpolicies" "rare:the policy that a bi
 row "evenkeel-policies get namespaces" "rare:a namespace that was made a moment ago"
 row "evenkeel-gated-kinds list widgets" "rare:the number of stored objects, which the administrator grants"
 row "evenkeel-webhook patch secrets" "rare:a certificate that is renewed"
-for w in mutatingadmissionpolic{ies,ybindings}".$ADMISSION" customresourcedefinitions; do
+for w in mutatingadmissionpolic{ies,ybindings}{".$ADMISSION",} customresourcedefinitions; do
   row "evenkeel-plans list $w" "rare:clusters without the roles evenkeel-policies and evenkeel-gates"
 done
 for w in devicetaintrules flowschemas prioritylevelconfigurations; do

@@ -37,6 +37,10 @@ struct answer {
     "{\"metadata\":{\"name\":\"h\"},\"webhooks\":[{\"rules\":[{\"apiGroups\":["                    \
     "\"networking.k8s.io\"],\"apiVersions\":[\"" version                                           \
     "\"],\"resources\":[\"servicecidrs\"]}]}]}"
+#define POLICY                                                                                     \
+    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"matchConstraints\":{\"resourceRules\":[{"          \
+    "\"apiGroups\":[\"networking.k8s.io\"],\"apiVersions\":[\"v1beta1\"],\"resources\":["          \
+    "\"servicecidrs\"]}]}}}"
 #define CRD                                                                                        \
     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"group\":\"a.example.com\",\"versions\":[{\"name\"" \
     ":\"v1\",\"served\":true,\"schema\":{\"openAPIV3Schema\":{\"x-kubernetes-validations\":[{"     \
@@ -119,6 +123,17 @@ static const struct {
      NULL,
      1,
      "error rule-version admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration h;",
+     "",
+     false},
+    {"a rule of a policy of evenkeel.dev",
+     36,
+     37,
+     {{"evenkeel.dev/v1alpha1/mutatingadmissionpolicies", 0, PAGE(POLICY, "")}},
+     "evenkeel.dev/v1alpha1/mutatingadmissionpolicies 100 ;"
+     "evenkeel.dev/v1alpha1/mutatingadmissionpolicybindings 100 ",
+     NULL,
+     1,
+     "error rule-version evenkeel.dev/v1alpha1 MutatingAdmissionPolicy p;",
      "",
      false},
     {"a rule with the version that stays",
@@ -291,7 +306,7 @@ static const struct {
      40,
      {{0}},
      "",
-     "/mutatingadmissionpolicies",
+     ".k8s.io/v1beta1/mutatingadmissionpolicies",
      0,
      "",
      "mutatingadmissionpolicies.admissionregistration.k8s.io: no version stays from the first step "
