@@ -42,6 +42,7 @@ static void make_guard(struct cluster *c, const struct ek_skew_facts *facts,
              !strncmp(all.list[i].source, "kube-apiserver", strlen("kube-apiserver"))))
             ek_plan_report_add(&c->report, &all.list[i]);
     ek_guard_window(&parts, &c->target.from, &c->target.to);
+    ek_plan_cluster_check_back(&parts, c->target.from, c->target.data, &c->report);
     ek_plan_say_beyond(c->target.data, c->target.from, &c->report);
     ek_plan_say_beyond(c->target.data, c->target.to, &c->report);
 }

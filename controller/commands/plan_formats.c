@@ -23,6 +23,7 @@ static const struct {
     {"expression-rollback", "The version before the upgrade refuses the CEL expression"},
     {"expression-broken", "No version compiles the CEL expression"},
     {"flag", "A component of the target does not start with the flag"},
+    {"flag-rollback", "The version before the upgrade does not start with the flag"},
     {"beyond-data", "The data does not cover the version"},
     {"steps", "No order of steps was found"},
     {"not-enumerated", "The list of API servers is not known"},

@@ -248,6 +248,19 @@ static void write_steps(yyjson_val *root, bool color, struct ek_buf *out)
     ek_text_table_write(table, color, out);
 }
 
+static bool has_rule(yyjson_val *root, const char *rule)
+{
+    yyjson_val *finding;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(root, "findings"), i, n, finding)
+    {
+        if (!strcmp(ek_json_text(finding, "rule"), rule))
+            return true;
+    }
+    return false;
+}
+
 void ek_plan_put_way_back(struct ek_buf *out, yyjson_val *root)
 {
     struct ek_minor from = ek_minor_parse(ek_json_text(root, "from"));
@@ -276,7 +289,10 @@ void ek_plan_put_way_back(struct ek_buf *out, yyjson_val *root)
             return;
         }
     }
-    ek_buf_printf(out, "API servers can go back to %s after the last step.\n", at);
+    ek_buf_printf(out, "API servers can go back to %s after the last step%s.\n", at,
+                  has_rule(root, "flag-rollback")
+                      ? ", once the flags of the findings flag-rollback are changed"
+                      : "");
 }
 
 static int write_table(void *ctx, yyjson_val *root, bool color, struct ek_buf *out)

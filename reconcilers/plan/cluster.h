@@ -53,6 +53,12 @@ struct ek_minor ek_plan_cluster_next(const struct ek_plan_cluster *cluster);
 /* The oldest emulation version of the API servers; unknown without one. */
 struct ek_minor ek_plan_cluster_oldest(const struct ek_plan_cluster *cluster);
 
+/* Reports the flags with which an API server or a controller does not start, or does not become
+ * ready, when it goes back to the emulation version: what the component takes today and refuses
+ * then (component-base/featuregate, apiserver/pkg/server/resourceconfig at 1.36). */
+void ek_plan_cluster_check_back(const struct ek_plan_cluster *cluster, struct ek_minor back,
+                                const struct ek_plan_data *data, struct ek_plan_report *report);
+
 /* Reports the feature gates with which an API server or a controller does not start after a step,
  * the alpha features of components that emulate, the APIs that a server serves before a step and
  * not after it, and those of them that clients requested of any server. */

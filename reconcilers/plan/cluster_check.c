@@ -353,3 +353,56 @@ void ek_plan_cluster_check(const struct ek_plan_cluster *cluster, const struct e
         check_apis(&c, &steps->list[i], i + 1);
     }
 }
+
+/* ---- The way back ---- */
+
+static void say_back(const struct checker *c, size_t part, struct ek_minor back, const char *what,
+                     const char *why)
+{
+    const struct ek_part *p = &c->cluster->parts[part];
+    char at[EK_MINOR_SIZE];
+
+    ek_plan_report_add(
+        c->report, &(struct ek_plan_finding){
+                       .severity = EK_PLAN_ERROR,
+                       .rule = "flag-rollback",
+                       .source = p->name,
+                       .message = ek_arena_printf(
+                           c->report->arena, "%s does not %s with the emulation version %s: %s",
+                           ek_component_name(p->component), what, ek_minor_format(back, at), why),
+                       .remedy = EK_PLAN_BACK_REMEDY});
+}
+
+static void check_back(const struct checker *c, size_t part, struct ek_minor back)
+{
+    const struct ek_part *p = &c->cluster->parts[part];
+    const struct ek_plan_instance *instance = &c->cluster->instances[part];
+    const struct ek_plan_data *data = ek_plan_data_at(c->data, p->at.binary);
+    struct ek_part_versions at = {p->at.binary, back, back};
+    struct ek_feature_problems problems;
+    struct ek_features features;
+
+    if (ek_minor_cmp(back, p->at.emulation) >= 0 || ek_minor_cmp(back, data->oldest) < 0 ||
+        ek_minor_cmp(p->at.binary, data->binary) > 0)
+        return;
+    ek_features_init(&features, &data->features, c->report->arena, at.emulation, at.min_compat);
+    ek_features_set(&features, ek_str_from(instance->gates), &problems);
+    for (size_t i = 0; i < problems.n; i++)
+        say_back(c, part, back, "start", problems.list[i].text);
+    if (problems.n || p->component != EK_KUBE_APISERVER ||
+        ek_minor_cmp(p->at.binary, data->binary) != 0)
+        return;
+    const struct refusal now = refusal(c, instance, &p->at), then = refusal(c, instance, &at);
+    if (!now.why && then.why)
+        say_back(c, part, back, then.what, then.why);
+}
+
+void ek_plan_cluster_check_back(const struct ek_plan_cluster *cluster, struct ek_minor back,
+                                const struct ek_plan_data *data, struct ek_plan_report *report)
+{
+    const struct checker c = {cluster, data, report};
+
+    for (size_t i = 0; i < cluster->n && back.known; i++)
+        if (cluster->parts[i].component <= EK_KUBE_SCHEDULER)
+            check_back(&c, i, back);
+}

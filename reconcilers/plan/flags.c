@@ -210,6 +210,22 @@ static const char *api_place(const struct ek_server_args *args)
     return ret;
 }
 
+static struct ek_api_config config_of(const struct ek_pod_api_flags *flags,
+                                      const struct ek_start *start, struct ek_minor binary)
+{
+    return (struct ek_api_config){
+        .emulation = start->emulation,
+        .emulates = ek_minor_cmp(start->emulation, binary) < 0,
+        .runtime_config = flags->runtime_config ? flags->runtime_config : "",
+        .forward_compatible = flags->forward,
+        .runtime_forward_compatible = flags->runtime_forward,
+        .features = &start->gates,
+        .no_fairness = flags->no_fairness,
+        .no_mutating_policies = flags->no_mutating_policies,
+        .authorizes_nodes = flags->authorizes_nodes,
+    };
+}
+
 /* --runtime-config and the flags for forward compatibility, which the binary of the data alone is
  * known to take, and what the server reads of itself with the gates. Returns the resources that are
  * served; NULL: not known. */
@@ -235,16 +251,7 @@ static const bool *say_apis(const struct ek_plan_check *check, const struct ek_s
             "write the flags out");
         return NULL;
     }
-    const struct ek_api_config config = {
-        .emulation = start->emulation,
-        .emulates = ek_minor_cmp(start->emulation, check->target->to) < 0,
-        .runtime_config = flags.apis.runtime_config ? flags.apis.runtime_config : "",
-        .forward_compatible = flags.apis.forward,
-        .runtime_forward_compatible = flags.apis.runtime_forward,
-        .features = &start->gates,
-        .no_fairness = flags.apis.no_fairness,
-        .no_mutating_policies = flags.apis.no_mutating_policies,
-        .authorizes_nodes = flags.apis.authorizes_nodes};
+    const struct ek_api_config config = config_of(&flags.apis, start, check->target->to);
     bool *served = ek_arena_alloc(arena, data->n_resources + 1);
     const char *why = ek_api_served(data, &config, arena, served);
     const char *unserved = why ? NULL : ek_api_unserved(data, &config, served, arena);
@@ -345,6 +352,66 @@ static void say_flags(const struct line *line)
     }
 }
 
+/* ---- The way back ---- */
+
+static void say_back(const struct line *line, const char *place, const char *what, const char *why)
+{
+    const struct ek_plan_target *target = line->check->target;
+    char back[EK_MINOR_SIZE];
+
+    ek_plan_say__(line->check, EK_PLAN_WARNING, "flag-rollback", place,
+                  ek_arena_printf(line->check->report->arena,
+                                  "after a way back to the emulation version %s, %s does not %s: "
+                                  "%s",
+                                  ek_minor_format(target->from, back),
+                                  ek_component_name(line->component), what, why),
+                  EK_PLAN_BACK_REMEDY);
+}
+
+static void say_apis_back(const struct line *line, const struct ek_start *back)
+{
+    const struct ek_plan_check *check = line->check;
+    const struct ek_server_args *args = &line->args;
+    const struct ek_plan_data *data = data_of(check);
+    struct ek_arena *arena = check->report->arena;
+    bool *served = ek_arena_alloc(arena, data->n_resources + 1);
+    struct ek_pod_flags flags;
+
+    ek_pod_api_flags_read(args->text, args->n, arena, &flags);
+    if (*flags.unread || ek_minor_cmp(check->target->to, data->binary) != 0)
+        return;
+    const struct ek_api_config config = config_of(&flags.apis, back, check->target->to);
+    const char *why = ek_api_served(data, &config, arena, served);
+    const char *unserved = why ? NULL : ek_api_unserved(data, &config, served, arena);
+    const char *place = why ? api_place(args) : find_place(args, GATES);
+    if (place && (why || unserved))
+        say_back(line, place, why ? "start" : "become ready", why ? why : unserved);
+}
+
+/* What the component refuses of its flags, which the target takes, when it emulates the version
+ * before the upgrade. */
+static void check_back(const struct line *line, const struct ek_start *start)
+{
+    const struct ek_plan_target *target = line->check->target;
+    const struct ek_plan_data *data = data_of(line->check);
+    struct ek_start back;
+
+    if (!target->from.known || ek_minor_cmp(target->from, ek_start_floor(target->to)) < 0 ||
+        ek_minor_cmp(target->from, data->oldest) < 0 ||
+        ek_minor_cmp(target->from, start->emulation) >= 0 ||
+        ek_minor_cmp(target->to, data->binary) > 0)
+        return;
+    ek_start_read(&data->features, target->to, line->args.text, line->args.n, target->from,
+                  EK_MINOR_UNKNOWN, line->check->report->arena, &back);
+    for (size_t i = 0; i < back.problems.n; i++)
+        say_back(line, place_of(&line->args, back.problems.list[i].gate), "start",
+                 back.problems.list[i].text);
+    if (back.stage == EK_START_OK && line->component == EK_KUBE_APISERVER)
+        say_apis_back(line, &back);
+}
+
+/* ---- The start ---- */
+
 static void say_start(const struct line *line)
 {
     const struct ek_plan_check *check = line->check;
@@ -386,7 +453,10 @@ static void say_start(const struct line *line)
     if (start.stage != EK_START_OK)
         return;
     bool is_server = line->component == EK_KUBE_APISERVER;
+    size_t n_errors = ek_plan_report_count(check->report, EK_PLAN_ERROR);
     say_alpha(line, &start, is_server ? say_apis(check, args, &start) : NULL);
+    if (ek_plan_report_count(check->report, EK_PLAN_ERROR) == n_errors)
+        check_back(line, &start);
 }
 
 static bool check_line(const struct ek_plan_check *check, enum ek_component component)

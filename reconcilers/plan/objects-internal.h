@@ -76,6 +76,10 @@ const char *ek_plan_alpha__(const struct ek_plan_data *data, const struct ek_fea
     "turn the feature gate off until the emulation version is raised, or set "                     \
     "--emulation-forward-compatible=true, with --runtime-config for an alpha or beta version"
 
+/* What to do about flags that the version before refuses. */
+#define EK_PLAN_BACK_REMEDY                                                                        \
+    "remove the feature gate or the API version from the flags before the way back"
+
 /* Flags of a kube-apiserver, kube-controller-manager or kube-scheduler, in a Pod, in a Pod template
  * or in a ClusterConfiguration of kubeadm, and feature gates of a KubeletConfiguration or
  * KubeProxyConfiguration. True when the object is one of these, also with a command that cannot be

@@ -85,6 +85,9 @@ static const struct {
      "{\"kind\": \"Pod\", \"apiVersion\": \"v1\",\n \"spec\":\n {\"schedulingGroup\": {}}}"},
     {"one.json", "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [{\"kind\": "
                  "\"ServiceCIDR\", \"apiVersion\": \"networking.k8s.io/v1beta1\"}]}"},
+    {"new-gate.yaml",
+     "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a, command: [kube-apiserver, "
+     "--feature-gates=DRAListTypeAttributes=true]}]}\n"},
     {"custom.yaml", "apiVersion: example.com/v1\nkind: A\n"},
     {"api.yaml",
      "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - command:\n    - kube-apiserver\n"
@@ -289,6 +292,12 @@ static const struct {
      {"--from=1.31", "--to=1.32", "-f@/custom.yaml"},
      3,
      "\nAPI servers can go back to 1.31 after the last step.\n",
+     ""},
+    {"a way back that flags stand in the way of",
+     {"--from=1.35", "--to=1.36", "-f@/new-gate.yaml"},
+     0,
+     "\nAPI servers can go back to 1.35 after the last step, once the flags of the findings "
+     "flag-rollback are changed.\n",
      ""},
     {"SARIF: the rule",
      {"--to=1.37", "--from=1.36", DIR, "-o", "sarif"},
