@@ -18,7 +18,8 @@ enum usage {
     USE_MUTATION,
     USE_DEVICES, /* selectors of devices (dynamic-resource-allocation/cel/compile.go:newCompiler) */
     USE_CONFIG,  /* a file of the API server itself, which compiles what its binary has
-                    (apiserver/pkg/authorization/cel/compile.go:CompileCELExpression) */
+                    (apiserver/pkg/authorization/cel/compile.go:CompileCELExpression,
+                    authentication/cel/compile.go:compile at 1.36) */
 };
 
 /* Where kinds have expressions. */
@@ -40,6 +41,12 @@ static const struct {
     {"MutatingWebhookConfiguration", "webhooks[].matchConditions[].expression", KUBERNETES},
     {"AuthorizationConfiguration", "authorizers[].webhook.matchConditions[].expression",
      USE_CONFIG},
+    {"AuthenticationConfiguration", "jwt[].claimMappings.username.expression", USE_CONFIG},
+    {"AuthenticationConfiguration", "jwt[].claimMappings.groups.expression", USE_CONFIG},
+    {"AuthenticationConfiguration", "jwt[].claimMappings.uid.expression", USE_CONFIG},
+    {"AuthenticationConfiguration", "jwt[].claimMappings.extra[].valueExpression", USE_CONFIG},
+    {"AuthenticationConfiguration", "jwt[].claimValidationRules[].expression", USE_CONFIG},
+    {"AuthenticationConfiguration", "jwt[].userValidationRules[].expression", USE_CONFIG},
     {"DeviceClass", "spec.selectors[].cel.expression", USE_DEVICES},
     {"ResourceClaim", "spec.devices.requests[].selectors[].cel.expression", USE_DEVICES},
     {"ResourceClaim", "spec.devices.requests[].exactly.selectors[].cel.expression", USE_DEVICES},
@@ -69,6 +76,9 @@ static const struct {
     {"authorizer", "kubernetes.authorization.Authorizer"},
     {"authorizer.requestResource", "kubernetes.authorization.ResourceCheck"},
 };
+
+/* Variables of authentication configurations. */
+static const char *const token_variables[] = {"claims", "user"};
 
 /* The variable of selectors. allowMultipleAllocations needs the gate DRAConsumableCapacity, which
  * is on by default since 1.36. */
@@ -122,6 +132,8 @@ static struct ek_cel_env *env_of(struct envs *envs, enum usage usage, int compat
         declare_device(env, compat_minor);
     for (size_t i = 0; env && usage != USE_DEVICES && i < EK_ARRAY_SIZE(variables); i++)
         ek_cel_env_declare(env, variables[i].name, variables[i].type, NULL);
+    for (size_t i = 0; env && usage == USE_CONFIG && i < EK_ARRAY_SIZE(token_variables); i++)
+        ek_cel_env_declare(env, token_variables[i], "dyn", NULL);
     envs->list[envs->n].usage = usage;
     envs->list[envs->n].compat_minor = compat_minor;
     envs->list[envs->n++].env = env;

@@ -54,6 +54,12 @@ static void close_data(void)
     "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: "      \
     "[{type: "                                                                                     \
     "Webhook, webhook: {matchConditions: [{expression: '" text "'}]}}]\n"
+#define AUTHENTICATION(members)                                                                    \
+    "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt: [{" members   \
+    "}]\n"
+#define POLICY_OF_CLAIMS                                                                           \
+    "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nspec: "         \
+    "{validations: [{expression: 'claims.sub == \"a\"'}]}\n"
 #define KUBEADM(version, args)                                                                     \
     "apiVersion: kubeadm.k8s.io/" version                                                          \
     "\nkind: ClusterConfiguration\napiServer: {extraArgs: " args "}\n"
@@ -402,6 +408,33 @@ static const struct {
     {"a file for an older binary", AUTHORIZATION("[request.user].sort() == []"), 32, 33,
      "error expression authorizers[0].webhook.matchConditions[0].expression: 1.33 refuses", true},
     {"a file for both", AUTHORIZATION("[request.user].sort() == []"), 34, 35, "", true},
+    {"the user name of a token",
+     AUTHENTICATION("claimMappings: {username: {expression: 'claims.a.sort()[0]'}}"), 32, 33,
+     "error expression jwt[0].claimMappings.username.expression: 1.33 refuses", true},
+    {"the groups of a token",
+     AUTHENTICATION("claimMappings: {groups: {expression: 'claims.a.sort()'}}"), 32, 33,
+     "error expression jwt[0].claimMappings.groups.expression: 1.33 refuses", true},
+    {"the UID of a token",
+     AUTHENTICATION("claimMappings: {uid: {expression: 'claims.a.sort()[0]'}}"), 32, 33,
+     "error expression jwt[0].claimMappings.uid.expression: 1.33 refuses", true},
+    {"what a token adds",
+     AUTHENTICATION("claimMappings: {extra: [{key: a, valueExpression: 'claims.a.sort()'}]}"), 32,
+     33, "error expression jwt[0].claimMappings.extra[0].valueExpression: 1.33 refuses", true},
+    {"a rule of claims",
+     AUTHENTICATION("claimValidationRules: [{expression: 'claims.a.sort() == []'}]"), 32, 33,
+     "error expression jwt[0].claimValidationRules[0].expression: 1.33 refuses", true},
+    {"a rule of users",
+     AUTHENTICATION("userValidationRules: [{expression: 'user.groups.sort() == []'}]"), 32, 33,
+     "error expression jwt[0].userValidationRules[0].expression: 1.33 refuses", true},
+    {"expressions of tokens that both versions have",
+     AUTHENTICATION("claimMappings: {username: {expression: 'claims.sub'}}, userValidationRules: "
+                    "[{expression: '!user.username.startsWith(\"x\")'}]"),
+     35, 36, "", true},
+    {"an expression of tokens that is broken",
+     AUTHENTICATION("userValidationRules: [{expression: 'nosuch(1)'}]"), 35, 36,
+     "unknown expression-broken jwt[0].userValidationRules[0].expression", true},
+    {"policies have no claims", POLICY_OF_CLAIMS, 35, 36,
+     "unknown expression-broken spec.validations[0].expression", false},
 };
 
 static struct ek_minor minor(unsigned n)
