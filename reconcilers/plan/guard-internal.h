@@ -11,6 +11,7 @@ struct ek_guard_news {
     const char *field; /* the first place; "" for the object */
     const char *text;  /* what the version does not know */
     size_t n;          /* places */
+    bool runs;         /* the version runs what is stored, and refuses a new one */
 };
 
 struct ek_guard_list {

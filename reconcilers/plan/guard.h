@@ -113,8 +113,9 @@ yyjson_mut_val *ek_guard_registration(const struct ek_guard_rules *rules,
                                       const struct ek_webhooks_options *options,
                                       yyjson_mut_doc *doc);
 
-/* Adds to report, as errors, what a stored object uses that the version target->from does not know.
- * Rules: field-rollback, api-rollback, expression-rollback. */
+/* Adds to report, as errors, what a stored object uses that the version target->from does not know;
+ * an expression that the version runs where it is stored as a warning. Rules: field-rollback,
+ * api-rollback, expression-rollback. */
 void ek_guard_check(const struct ek_plan_target *target, yyjson_val *object,
                     struct ek_plan_report *report);
 

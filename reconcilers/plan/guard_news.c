@@ -37,7 +37,8 @@ static const char *template_of(const char *field, struct ek_arena *arena)
     return text;
 }
 
-static void add(const struct collector *c, const char *rule, const char *field, const char *text)
+static void add(const struct collector *c, const char *rule, const char *field, const char *text,
+                bool runs)
 {
     struct ek_guard_list *ret = c->ret;
     const char *key = template_of(field, c->scratch);
@@ -45,6 +46,7 @@ static void add(const struct collector *c, const char *rule, const char *field, 
     for (size_t i = 0; i < ret->n; i++)
         if (ret->list[i].rule == rule && !strcmp(ret->list[i].key, key)) {
             ret->list[i].n++;
+            ret->list[i].runs &= runs;
             return;
         }
     if (ret->n == EK_GUARD_NEWS_MAX) {
@@ -52,9 +54,12 @@ static void add(const struct collector *c, const char *rule, const char *field, 
         return;
     }
     ret->list[ret->n++] = (struct ek_guard_news){
-        rule, ek_arena_strdup(c->arena, key),
+        rule,
+        ek_arena_strdup(c->arena, key),
         ek_arena_strdup(c->arena, ek_skew_clean_max(c->scratch, field, TEXT_MAX)),
-        ek_arena_strdup(c->arena, text), 1};
+        ek_arena_strdup(c->arena, text),
+        1,
+        runs};
 }
 
 /* ---- Fields ---- */
@@ -80,8 +85,8 @@ static void on_field(void *ctx, const struct ek_field_unknown *field)
             ek_arena_printf(c->scratch,
                             "Kubernetes %s does not know the field, which came with %s, and drops "
                             "it after a way back",
-                            ek_minor_format(c->target->from, back),
-                            ek_minor_format(field->at, at)));
+                            ek_minor_format(c->target->from, back), ek_minor_format(field->at, at)),
+            false);
     ek_arena_reset(c->scratch);
 }
 
@@ -113,21 +118,23 @@ static void look_at_version(const struct collector *c)
             ek_arena_printf(c->scratch, "Kubernetes %s does not serve %s %s, which came with %s",
                             ek_minor_format(c->target->from, back),
                             ek_json_text(c->object, "apiVersion"), ek_json_text(c->object, "kind"),
-                            ek_minor_format(came, at)));
+                            ek_minor_format(came, at)),
+            false);
     ek_arena_reset(c->scratch);
 }
 
 /* ---- Expressions ---- */
 
-static void look_at_expressions(const struct collector *c)
+/* The expressions that a new object may not have when the way back leads to the version. */
+static void find_expressions(const struct collector *c, struct ek_minor back,
+                             struct ek_arena *scratch, struct ek_plan_report *report)
 {
-    struct ek_plan_report report = {.arena = ek_arena_new(REPORT_MAX)};
-    struct ek_arena *scratch = ek_arena_new(SCRATCH_MAX);
+    const struct ek_plan_target target = {c->target->data, back, c->target->to};
     const struct ek_plan_object object = {.value = c->object, .source = "", .work = c->work};
     const struct ek_plan_check check = {
-        .target = c->target,
+        .target = &target,
         .object = &object,
-        .report = &report,
+        .report = report,
         .api_version = ek_json_text(c->object, "apiVersion"),
         .kind = ek_json_text(c->object, "kind"),
         .shown = "",
@@ -135,15 +142,52 @@ static void look_at_expressions(const struct collector *c)
     };
 
     ek_plan_check_expressions__(&check);
-    for (size_t i = 0; i < report.n; i++)
-        if (!strcmp(report.list[i].rule, "expression-rollback")) {
-            add(c, "expression-rollback", report.list[i].field,
-                ek_arena_printf(c->scratch, "Kubernetes %s",
-                                ek_skew_clean_max(c->scratch, report.list[i].message, TEXT_MAX)));
-            ek_arena_reset(c->scratch);
-        }
-    c->ret->failed |= ek_arena_exhausted(report.arena) || ek_arena_exhausted(scratch);
+}
+
+static bool is_refused(const struct ek_plan_report *report, const char *field)
+{
+    for (size_t i = 0; i < report->n; i++)
+        if (!strcmp(report->list[i].rule, "expression-rollback") &&
+            !strcmp(report->list[i].field, field))
+            return true;
+    return false;
+}
+
+/* What a version refuses in a new object is what its compatibility version, one minor below, does
+ * not have. Of a stored object it runs what it has itself, which is what the next version takes in
+ * a new object (apiserver/pkg/cel/environment/environment.go:Extend at 1.36). */
+static void look_at_expressions(const struct collector *c)
+{
+    static const char refuses[] = "refuses the expression: ";
+    struct ek_plan_report report = {.arena = ek_arena_new(REPORT_MAX)};
+    struct ek_plan_report stored = {.arena = ek_arena_new(REPORT_MAX)};
+    struct ek_arena *scratch = ek_arena_new(SCRATCH_MAX);
+    char back[EK_MINOR_SIZE];
+
+    find_expressions(c, c->target->from, scratch, &report);
+    if (report.n)
+        find_expressions(c, ek_minor_offset(c->target->from, 1), scratch, &stored);
+    for (size_t i = 0; i < report.n; i++) {
+        const struct ek_plan_finding *f = &report.list[i];
+        const char *why = strstr(f->message, refuses);
+        if (strcmp(f->rule, "expression-rollback") != 0)
+            continue;
+        bool runs = why && !is_refused(&stored, f->field);
+        add(c, "expression-rollback", f->field,
+            ek_arena_printf(
+                c->scratch,
+                runs ? "Kubernetes %s runs the expression where it is stored, and refuses the "
+                       "expression in a new object: %s"
+                     : "Kubernetes %s refuses the expression: %s",
+                ek_minor_format(c->target->from, back),
+                ek_skew_clean_max(c->scratch, why ? why + strlen(refuses) : f->message, TEXT_MAX)),
+            runs);
+        ek_arena_reset(c->scratch);
+    }
+    c->ret->failed |= ek_arena_exhausted(report.arena) || ek_arena_exhausted(stored.arena) ||
+                      ek_arena_exhausted(scratch);
     ek_arena_free(scratch);
+    ek_arena_free(stored.arena);
     ek_arena_free(report.arena);
 }
 

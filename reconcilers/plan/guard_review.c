@@ -141,12 +141,14 @@ static enum ek_guard_result deny(const struct review *r, const struct ek_guard_l
                                  struct ek_admission_response *response)
 {
     char newest[EK_MINOR_SIZE];
+    size_t n = 0;
     EK_AUTO(ek_buf) out;
 
     ek_buf_init(&out, EK_BUF_SMALL_MAX);
-    for (size_t i = 0; i < list->n && i < MESSAGE_NEWS; i++)
-        ek_buf_printf(&out, "%s%s", i ? "; " : "", sentence(r, &list->list[i]));
-    if (list->n > MESSAGE_NEWS || list->more)
+    for (size_t i = 0; i < list->n; i++)
+        if (!list->list[i].runs && n++ < MESSAGE_NEWS)
+            ek_buf_printf(&out, "%s%s", out.len ? "; " : "", sentence(r, &list->list[i]));
+    if (n > MESSAGE_NEWS || list->more)
         ek_buf_puts(&out, "; and more");
     refuse(response,
            ek_arena_printf(r->arena,
@@ -175,12 +177,13 @@ static enum ek_guard_result undecided(const struct review *r, bool denies,
     return EK_GUARD_UNDECIDED;
 }
 
-/* An API version alone is no reason to deny an update: who removes a finalizer must be able to. */
+/* An API version alone is no reason to deny an update: who removes a finalizer must be able to. An
+ * expression that the version runs is no reason to deny anything. */
 static bool is_denied(const struct review *r, const struct ek_guard_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->list[i].rule, "api-rollback") != 0 ||
-            !strcmp(r->request->operation, "CREATE"))
+        if (!list->list[i].runs && (strcmp(list->list[i].rule, "api-rollback") != 0 ||
+                                    !strcmp(r->request->operation, "CREATE")))
             return true;
     return false;
 }
@@ -240,13 +243,14 @@ static void say(const struct ek_plan_target *target, yyjson_val *object,
         report->arena, "remove it before a way back, or confirm %s if nobody will go back",
         ek_minor_format(target->to, newest));
 
-    ek_plan_report_add(report, &(struct ek_plan_finding){.severity = EK_PLAN_ERROR,
-                                                         .rule = news->rule,
-                                                         .source = "cluster",
-                                                         .object = shown(object, report->arena),
-                                                         .field = news->field,
-                                                         .message = news->text,
-                                                         .remedy = remedy});
+    ek_plan_report_add(
+        report, &(struct ek_plan_finding){.severity = news->runs ? EK_PLAN_WARNING : EK_PLAN_ERROR,
+                                          .rule = news->rule,
+                                          .source = "cluster",
+                                          .object = shown(object, report->arena),
+                                          .field = news->field,
+                                          .message = news->text,
+                                          .remedy = remedy});
 }
 
 void ek_guard_check(const struct ek_plan_target *target, yyjson_val *object,

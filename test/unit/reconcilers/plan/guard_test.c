@@ -236,7 +236,14 @@ static const struct {
     /* Expressions */
     {"an expression", 34, 0, ADMIN, NULL, CRD(SORT),
      "warned: spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0].rule: Kubernetes "
-     "1.34 refuses the expression: "},
+     "1.34 runs the expression where it is stored, and refuses the expression in a new object: "},
+    {"an expression that the version runs is not denied", 0, 34, ADMIN, NULL, CRD(SORT),
+     "warned: spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0].rule: Kubernetes "
+     "1.34 runs the expression "},
+    {"an expression that the version does not run", 0, 33, ADMIN, NULL, CRD(SORT),
+     "denied: CompatibilityPlan d keeps the way back to 1.33 open: "
+     "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0].rule: Kubernetes 1.33 "
+     "refuses the expression: "},
     {"which the version before compiles", 35, 0, ADMIN, NULL, CRD(SORT), "clean: "},
     {"an expression of all versions", 34, 0, ADMIN, NULL, CRD("self.a.size() > 0"), "clean: "},
     {"an expression that no version compiles", 34, 0, ADMIN, NULL, CRD("("), "clean: "},
@@ -478,14 +485,19 @@ START_TEST(stored_objects)
         {34,
          "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: "
          "{name: v}\nspec: {validations: [{expression: 'object.a.sort().size() > 0'}]}\n",
-         "error expression-rollback admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy v "
+         "warning expression-rollback admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy v "
          "spec.validations[0].expression"},
         {34,
          "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n"
          "metadata: {name: w}\nwebhooks: [{name: a, matchConditions: [{name: b, expression: "
          "'object.a.sort().size() > 0'}]}]\n",
-         "error expression-rollback admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration "
-         "w webhooks[0].matchConditions[0].expression"},
+         "warning expression-rollback admissionregistration.k8s.io/v1 "
+         "ValidatingWebhookConfiguration w webhooks[0].matchConditions[0].expression"},
+        {33,
+         "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: "
+         "{name: v}\nspec: {validations: [{expression: 'object.a.sort().size() > 0'}]}\n",
+         "error expression-rollback admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy v "
+         "spec.validations[0].expression"},
     };
     struct ek_plan_report report = {.arena = ek_arena_new(ARENA_MAX)};
     const struct ek_plan_target target = {&data, EK_MINOR(1, cases[_i].back), EK_MINOR(1, 36)};
@@ -517,6 +529,6 @@ int main(void)
     tcase_add_test(tcase, resources);
     tcase_add_test(tcase, registration);
     tcase_add_test(tcase, guards_of_several_plans);
-    tcase_add_loop_test(tcase, stored_objects, 0, 5);
+    tcase_add_loop_test(tcase, stored_objects, 0, 6);
     return ek_test_run("guard", tcase);
 }
