@@ -139,9 +139,9 @@ static void say_unread(struct ek_compat_draft *d)
     char to[EK_MINOR_SIZE];
 
     say(d, "objects-unread",
-        "a CompatibilityPlan does not read the fields and expressions of objects, nor the owners "
-        "of "
-        "Pods and other common kinds: whether they use what goes or changes is not known",
+        "a CompatibilityPlan does not read the fields and expressions of objects, the Services of "
+        "conversion webhooks, nor the owners of Pods and other common kinds: whether they use what "
+        "goes or changes, and whether the webhooks can be called, is not known",
         ek_arena_printf(arena,
                         "run evenkeel plan --to %s, and check their manifests: evenkeel plan --to "
                         "%s -f",

@@ -420,7 +420,9 @@ static const struct {
     {"nothing is found", ACCEPT(USUAL ",\"api-use\""), true, .verdict = EK_COMPAT_SAFE,
      .message = "nothing blocks"},
     {"fields and expressions are not read", ACCEPT("\"flags-unread\",\"beyond-data\",\"api-use\""),
-     true, .verdict = EK_COMPAT_UNKNOWN, .message = "does not read the fields and expressions"},
+     true, .verdict = EK_COMPAT_UNKNOWN,
+     .message = "does not read the fields and expressions of objects, the Services of conversion "
+                "webhooks, "},
     {"an error blocks, whatever is accepted", ACCEPT(USUAL ",\"api-use\""), true,
      .found = {{.severity = EK_PLAN_ERROR,
                 .rule = "rule-version",
