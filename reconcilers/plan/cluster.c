@@ -130,10 +130,14 @@ static void add_part(struct reader *r, enum ek_component component, const char *
 
 static void say_unknown(struct reader *r, const char *name, const char *why)
 {
+    bool hidden = !strcmp(why, "NotObservable");
+
     say(r->report, EK_PLAN_UNKNOWN, "version-unknown", name,
         ek_arena_printf(r->report->arena, "the version is not known: %s",
-                        *why ? why : "no source reports it"),
-        "evenkeel check reports what could not be read");
+                        *why && !hidden ? why : "no source reports it"),
+        hidden ? "evenkeel check reports what could not be read; where a provider hides the "
+                 "component, add it to spec.skewPolicy.ignoredComponents of the ControlPlane"
+               : "evenkeel check reports what could not be read");
 }
 
 /* The emulation version may be lower than assumed. */

@@ -38,6 +38,7 @@ struct one {
     const char *requested;        /* "group/version/resource", one; NULL: none */
     unsigned removed;             /* the release that removes the version that was requested */
     bool metrics, stale_metrics;  /* read; read before, and failed since */
+    const char *unknown;          /* why the version is not known; NULL: known */
 };
 
 #define BETA_ADDRESSES        "networking.k8s.io/v1beta1/ipaddresses"
@@ -164,6 +165,15 @@ static const struct {
      false,
      EK_KUBE_SCHEDULER,
      "to 1.36, 0 steps, 2 unread|"},
+    {"a controller that a provider hides",
+     {{SERVER("a", 36, 36, 35)}},
+     {{.name = "kcm", .unknown = "NotObservable"}, SCHED(36)},
+     36,
+     36,
+     false,
+     0,
+     "to 1.36, no steps, 2 unread|unknown version-unknown kube-controller-manager kcm : the "
+     "version is not known: no source reports it\n"},
     {"no node",
      {{SERVER("a", 36, 36, 35)}},
      {KCM(36), SCHED(36)},
@@ -463,7 +473,7 @@ static struct ek_versions versions(const struct one *one)
                                 .emulation = minor(one->emulation),
                                 .min_compat = minor(one->min_compat),
                                 .assumed_emulation = one->assumed,
-                                .unknown_reason = "",
+                                .unknown_reason = one->unknown ? one->unknown : "",
                                 .conflict = ""};
 }
 
