@@ -354,17 +354,17 @@ static void say_flags(const struct line *line)
 
 /* ---- The way back ---- */
 
-static void say_back(const struct line *line, const char *place, const char *what, const char *why)
+static void say_back(const struct line *line, const char *place, const char *why)
 {
     const struct ek_plan_target *target = line->check->target;
     char back[EK_MINOR_SIZE];
 
     ek_plan_say__(line->check, EK_PLAN_WARNING, "flag-rollback", place,
-                  ek_arena_printf(line->check->report->arena,
-                                  "after a way back to the emulation version %s, %s does not %s: "
-                                  "%s",
-                                  ek_minor_format(target->from, back),
-                                  ek_component_name(line->component), what, why),
+                  ek_arena_printf(
+                      line->check->report->arena,
+                      "after a way back to the emulation version %s, %s does not start: "
+                      "%s",
+                      ek_minor_format(target->from, back), ek_component_name(line->component), why),
                   EK_PLAN_BACK_REMEDY);
 }
 
@@ -376,6 +376,7 @@ static void say_apis_back(const struct line *line, const struct ek_start *back)
     struct ek_arena *arena = check->report->arena;
     bool *served = ek_arena_alloc(arena, data->n_resources + 1);
     struct ek_pod_flags flags;
+    char from[EK_MINOR_SIZE], to[EK_MINOR_SIZE];
 
     ek_pod_api_flags_read(args->text, args->n, arena, &flags);
     if (*flags.unread || ek_minor_cmp(check->target->to, data->binary) != 0)
@@ -383,13 +384,21 @@ static void say_apis_back(const struct line *line, const struct ek_start *back)
     const struct ek_api_config config = config_of(&flags.apis, back, check->target->to);
     const char *why = ek_api_served(data, &config, arena, served);
     const char *unserved = why ? NULL : ek_api_unserved(data, &config, served, arena);
-    const char *place = why ? api_place(args) : find_place(args, GATES);
-    if (place && (why || unserved))
-        say_back(line, place, why ? "start" : "become ready", why ? why : unserved);
+    if (why && api_place(args))
+        say_back(line, api_place(args), why);
+    if (unserved)
+        ek_plan_say__(check, EK_PLAN_ERROR, "flag", place_of(args, GATES),
+                      ek_arena_printf(arena,
+                                      SERVER " %s that emulates %s, as after the step of its "
+                                             "binary, does not become ready: %s",
+                                      ek_minor_format(check->target->to, to),
+                                      ek_minor_format(back->emulation, from), unserved),
+                      EK_PLAN_UNSERVED_REMEDY);
 }
 
 /* What the component refuses of its flags, which the target takes, when it emulates the version
- * before the upgrade. */
+ * before the upgrade: after a way back, and, where the version before takes the flags as well, on
+ * the way. */
 static void check_back(const struct line *line, const struct ek_start *start)
 {
     const struct ek_plan_target *target = line->check->target;
@@ -404,7 +413,7 @@ static void check_back(const struct line *line, const struct ek_start *start)
     ek_start_read(&data->features, target->to, line->args.text, line->args.n, target->from,
                   EK_MINOR_UNKNOWN, line->check->report->arena, &back);
     for (size_t i = 0; i < back.problems.n; i++)
-        say_back(line, place_of(&line->args, back.problems.list[i].gate), "start",
+        say_back(line, place_of(&line->args, back.problems.list[i].gate),
                  back.problems.list[i].text);
     if (back.stage == EK_START_OK && line->component == EK_KUBE_APISERVER)
         say_apis_back(line, &back);

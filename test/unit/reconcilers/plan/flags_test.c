@@ -231,10 +231,20 @@ static const struct row rows[] = {
      "warning flag-rollback spec.containers[1].args[0]: after a way back to the emulation version "
      "1.33, kube-apiserver does not start: cannot enable version resource.k8s.io/v1 in "
      "runtime-config because all the resources have been introduced after the current version "},
-    {"what the server reads and does not serve after a way back",
-     SERVER("--feature-gates=MutatingAdmissionPolicy=true"), 34, 36,
-     "warning flag-rollback spec.containers[1].args[0]: after a way back to the emulation version "
-     "1.34, kube-apiserver does not become ready: with the feature gate MutatingAdmissionPolicy "},
+    {"what the server reads and does not serve on the way",
+     SERVER("--feature-gates=MutatingAdmissionPolicy=true, "
+            "--runtime-config=admissionregistration.k8s.io/v1beta1=true"),
+     35, 36,
+     "error flag spec.containers[1].args[0]: kube-apiserver 1.36 that emulates 1.35, as after the "
+     "step of its binary, does not become ready: with the feature gate MutatingAdmissionPolicy it "
+     "reads mutatingadmissionpolicies of admissionregistration.k8s.io/v1, which it does not serve "
+     "while it emulates 1.35 -> turn the feature gate off until the emulation version is raised, "
+     "or set --emulation-forward-compatible=true, with --runtime-config for an alpha or beta "
+     "version\n"},
+    {"the same, without the plug-in on the way",
+     SERVER("--feature-gates=MutatingAdmissionPolicy=true, "
+            "--disable-admission-plugins=MutatingAdmissionPolicy"),
+     35, 36, ""},
     {"alpha features without emulation", SERVER("--feature-gates=AllAlpha=true"), 0, 36, ""},
     {"an alpha feature that is off",
      SERVER("--emulated-version=1.35, --feature-gates=GenericWorkload=false"), 35, 36, ""},
