@@ -230,7 +230,9 @@ static bool list_params(struct ek_run *run, const struct ek_bound *bound,
     if (!param_namespace(run, bound, request, &namespace))
         return false;
     if (binding->param_problem)
-        return misconfigured(run, bound, binding->param_problem);
+        return misconfigured(
+            run, bound,
+            ek_arena_printf(run->arena, "%s; " EK_BINDING_PARAMS_REMEDY, binding->param_problem));
     enum ek_world_answer answer = run->world->params(
         run->world->arg, policy->param_api_version, policy->param_kind, namespace,
         binding->param_name, binding->param_selector, add_param, params, &err);
@@ -315,8 +317,12 @@ static bool match(struct ek_run *run, const struct ek_bound *bound,
     if (answer == EK_RULES_ERROR && lacks_namespace(run, &err))
         ek_run_needs_namespace(run, bound);
     else if (answer == EK_RULES_ERROR)
-        ek_run_deny(run, bound, true, "Forbidden",
-                    ek_arena_printf(run->arena, "failed to configure policy: %s", err.message));
+        ek_run_deny(
+            run, bound, true, "Forbidden",
+            ek_arena_printf(run->arena, "failed to configure policy: %s%s", err.message,
+                            policy->rules && err.code == EK_E_INVAL
+                                ? "; correct the selector in spec.matchConstraints of the policy"
+                                : ""));
     if (answer != EK_RULES_YES)
         return false;
     answer = ek_rules_match(bound->binding->rules, request, run->namespace_object,
@@ -324,7 +330,11 @@ static bool match(struct ek_run *run, const struct ek_bound *bound,
     if (answer == EK_RULES_ERROR && lacks_namespace(run, &err))
         ek_run_needs_namespace(run, bound);
     else if (answer == EK_RULES_ERROR)
-        misconfigured(run, bound, err.message);
+        misconfigured(
+            run, bound,
+            err.code == EK_E_INVAL
+                ? ek_arena_printf(run->arena, "%s; " EK_BINDING_SELECTOR_REMEDY, err.message)
+                : err.message);
     return answer == EK_RULES_YES;
 }
 

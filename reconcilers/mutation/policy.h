@@ -125,6 +125,10 @@ const struct ek_policy *ek_policy_new(const struct ek_obj *obj, int compat_minor
 const struct ek_policy *ek_policy_ref(const struct ek_policy *policy);
 void ek_policy_unref(const struct ek_policy *policy); /* NULL is fine */
 
+/* What to do about a selector of matchResources that cannot be read, and about a param_problem. */
+#define EK_BINDING_SELECTOR_REMEDY "correct the selector in spec.matchResources of the binding"
+#define EK_BINDING_PARAMS_REMEDY   "correct spec.paramRef of the binding"
+
 struct ek_binding {
     const char *name, *policy_name;
     bool native;

@@ -143,13 +143,16 @@ static struct ek_cond bound(const struct out *o)
     for (size_t i = 0; i < f->n_bindings; i++)
         if ((problem = failing(f->policy, f->bindings[i])))
             return (struct ek_cond){"Bound", EK_COND_FALSE, "InvalidBinding",
-                                    ek_arena_printf(o->arena, "binding %s: %s; %s",
+                                    ek_arena_printf(o->arena, "binding %s: %s; %s; %s",
                                                     f->bindings[i]->name, problem,
-                                                    ek_policy_consequence(f->policy))};
+                                                    ek_policy_consequence(f->policy),
+                                                    problem == f->bindings[i]->param_problem
+                                                        ? EK_BINDING_PARAMS_REMEDY
+                                                        : EK_BINDING_SELECTOR_REMEDY)};
     for (size_t i = 0; i < f->n_bindings; i++)
         if (f->bindings[i]->n_problems)
             return (struct ek_cond){"Bound", EK_COND_TRUE, "InvalidBinding",
-                                    ek_arena_printf(o->arena, "binding %s: %s",
+                                    ek_arena_printf(o->arena, "binding %s: %s; correct the field",
                                                     f->bindings[i]->name,
                                                     f->bindings[i]->problems[0])};
     return (struct ek_cond){"Bound", EK_COND_TRUE, "Bound",

@@ -152,7 +152,9 @@ static const struct {
     {"a binding with an operator that is none", "'mutations':[" APPLY(APPEND("`a`")) "]",
      "'matchResources':{'namespaceSelector':" LIKE "}", "", NULL,
      "policy 'p' with binding 'p' denied request: failed to configure binding: namespaceSelector: "
-     "matchExpressions[0]: operator: \"Like\" is not one of"},
+     "matchExpressions[0]: operator: \"Like\" is not one of In, NotIn, Exists, DoesNotExist; "
+     "correct "
+     "the selector in spec.matchResources of the binding"},
     {"such a binding, failures ignored",
      "'failurePolicy':'Ignore','mutations':[" APPLY(APPEND("`a`")) "]",
      "'matchResources':{'namespaceSelector':" LIKE "}", "", "-", NULL},
@@ -163,7 +165,9 @@ static const struct {
      "]},'mutations':[" APPLY(APPEND("`a`")) "]",
      "", "", NULL,
      "policy \"p\" denied request: failed to configure policy: objectSelector: "
-     "matchExpressions[0]: operator: \"Like\" is not one of"},
+     "matchExpressions[0]: operator: \"Like\" is not one of In, NotIn, Exists, DoesNotExist; "
+     "correct "
+     "the selector in spec.matchConstraints of the policy"},
     {"such a policy, failures ignored",
      "'failurePolicy':'Ignore','matchConstraints':{'namespaceSelector':" LIKE
      ",'resourceRules':[" CONFIGMAPS "]},'mutations':[" APPLY(APPEND("`a`")) "]",
@@ -223,7 +227,9 @@ static const struct {
      "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"},
     {"a selector that cannot be read", "'selector':" LIKE, NULL, NULL, NULL,
      "policy 'p' with binding 'p' denied request: failed to configure binding: paramRef.selector: "
-     "matchExpressions[0]: operator: \"Like\" is not one of"},
+     "matchExpressions[0]: operator: \"Like\" is not one of In, NotIn, Exists, DoesNotExist; "
+     "correct "
+     "spec.paramRef of the binding"},
     {"a selector that cannot be read, none needed",
      "'selector':" LIKE ",'parameterNotFoundAction':'Allow'", NULL, NULL, NULL,
      "failed to configure binding: paramRef.selector: "},

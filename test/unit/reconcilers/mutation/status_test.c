@@ -209,18 +209,27 @@ static const struct {
      "False", "InvalidBinding", "binding b: objectSelector: "},
     {"\"matchResources\":{\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"a\","
      "\"operator\":\"Foo\"}]}}",
-     false, false, "False", "InvalidBinding", "; matching requests are denied"},
+     false, false, "False", "InvalidBinding",
+     "; matching requests are denied; correct the selector in spec.matchResources of the binding"},
     {"\"matchResources\":{\"objectSelector\":{\"matchLabels\":{\"a b\":\"c\"}}}", true, false,
-     "False", "InvalidBinding", "; matching requests are answered without the policy"},
+     "False", "InvalidBinding",
+     "; matching requests are answered without the policy; correct the "},
     {"\"matchResources\":{\"resourceRules\":[{\"operations\":[\"DELETE\"],\"apiGroups\":[\"\"],"
      "\"apiVersions\":[\"v1\"],\"resources\":[\"pods\"]}]}",
      false, false, "True", "InvalidBinding", "binding b: spec.matchResources.resourceRules"},
+    {"\"matchResources\":{\"resourceRules\":[{\"operations\":[\"DELETE\"],\"apiGroups\":[\"\"],"
+     "\"apiVersions\":[\"v1\"],\"resources\":[\"pods\"]}]}",
+     false, false, "True", "InvalidBinding", "; correct the field"},
     {"\"paramRef\":{\"selector\":{\"matchLabels\":{\"a b\":\"c\"}},"
      "\"parameterNotFoundAction\":\"Deny\"}",
      false, false, "True", "InvalidBinding", "binding b: spec.paramRef.selector"},
     {"\"paramRef\":{\"selector\":{\"matchLabels\":{\"a b\":\"c\"}},"
      "\"parameterNotFoundAction\":\"Deny\"}",
      false, true, "False", "InvalidBinding", "binding b: paramRef.selector: "},
+    {"\"paramRef\":{\"selector\":{\"matchLabels\":{\"a b\":\"c\"}},"
+     "\"parameterNotFoundAction\":\"Deny\"}",
+     false, true, "False", "InvalidBinding",
+     "; matching requests are denied; correct spec.paramRef of the binding"},
 };
 
 START_TEST(invalid_bindings_do_not_bind)
