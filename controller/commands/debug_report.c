@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/base/time.h"
 #include "api/version.h"
 #include "controller/cli/output.h"
@@ -73,7 +74,8 @@ static void put_table(const struct report *r, const char *title, const struct ek
 {
     if (ek_text_table_size(table) == 0)
         return;
-    ek_buf_printf(r->out, "%s%s\n", r->out->len ? "\n" : "", title);
+    ek_buf_puts(r->out, r->out->len ? "\n" : "");
+    ek_quote_printf(r->out, "%s\n", title);
     ek_text_table_write(table, r->color, r->out);
 }
 

@@ -388,7 +388,7 @@ static void write_logs(yyjson_val *root, struct ek_buf *out)
         {
             char text[EK_REHEARSE_LINE_MAX];
             ek_line_copy(yyjson_get_str(line), yyjson_get_len(line), text, sizeof text);
-            ek_buf_printf(out, "    %s\n", text);
+            ek_quote_printf(out, "    %s\n", text);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/quote.h"
 #include "api/cond.h"
 #include "controller/cli/output.h"
 #include "controller/page/page.h"
@@ -272,16 +273,17 @@ static void write_violations(yyjson_val *status, struct ek_buf *out)
     yyjson_arr_foreach(list, i, n, violation)
     {
         if (previous && same_advice(previous, violation)) {
-            ek_buf_printf(out, "%s%s", alike++ ? ", " : "   also: ", str(violation, "instance"));
+            ek_quote_printf(out, "%s%s", alike++ ? ", " : "   also: ", str(violation, "instance"));
             continue;
         }
         if (alike)
             ek_buf_puts(out, "\n");
         alike = 0;
-        ek_buf_printf(out, "%s%zu. [%s] %s\n", number ? "" : "\nVIOLATIONS\n", number + 1,
-                      str(violation, "rule"), str(violation, "message"));
+        ek_buf_puts(out, number ? "" : "\nVIOLATIONS\n");
+        ek_quote_printf(out, "%zu. [%s] %s\n", number + 1, str(violation, "rule"),
+                        str(violation, "message"));
         if (*str(violation, "remedy"))
-            ek_buf_printf(out, "   -> %s\n", str(violation, "remedy"));
+            ek_quote_printf(out, "   -> %s\n", str(violation, "remedy"));
         previous = violation;
         number++;
     }
@@ -375,7 +377,8 @@ static void write_problems(yyjson_val *status, struct ek_buf *out)
     yyjson_arr_foreach(yyjson_obj_get(status, "problems"), i, n, problem)
     {
         const char *s = yyjson_get_str(problem);
-        ek_buf_printf(out, "%s- %s\n", i ? "" : "\nWHAT COULD NOT BE SEEN\n", s ? s : "");
+        ek_buf_puts(out, i ? "" : "\nWHAT COULD NOT BE SEEN\n");
+        ek_quote_printf(out, "- %s\n", s ? s : "");
     }
 }
 
@@ -460,7 +463,7 @@ static void write_people(yyjson_val *root, bool color, struct ek_buf *out)
     EK_AUTO(ek_skew_headline) headline = ek_skew_headline(status);
     EK_AUTOFREE char *text = summary_of(status, &headline);
 
-    ek_buf_printf(out, "%s: %s\n", headline.words, text);
+    ek_quote_printf(out, "%s: %s\n", headline.words, text);
     write_violations(status, out);
     bool assumed = write_tables(root, &form, out);
     write_problems(status, out);
