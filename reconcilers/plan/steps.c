@@ -508,7 +508,7 @@ static bool is_newer(const struct ek_part *parts, size_t n, struct ek_minor targ
 {
     for (size_t i = 0; i < n; i++) {
         ret->part = i;
-        if (is_server(&parts[i]) && ek_minor_cmp(parts[i].at.binary, target) > 0)
+        if (is_server(&parts[i]) && ek_minor_cmp(parts[i].at.emulation, target) > 0)
             return true;
     }
     return false;

@@ -49,7 +49,7 @@ enum ek_steps_outcome {
     EK_STEPS_FOUND,      /* the list leads to the target; empty: all parts are there */
     EK_STEPS_OUTSIDE,    /* a rule is violated before the first step */
     EK_STEPS_IMPOSSIBLE, /* no order keeps to the rules */
-    EK_STEPS_BACK,       /* an API server is newer than the target */
+    EK_STEPS_BACK,       /* an API server has a newer emulation version than the target */
     EK_STEPS_UNKNOWN,    /* a version is not known, or no API server is */
     EK_STEPS_TOO_LARGE,  /* the search ended at its limit */
 };
@@ -63,7 +63,7 @@ struct ek_steps {
 };
 
 struct ek_steps_goal {
-    struct ek_minor version;
+    struct ek_minor version;    /* a newer binary stays, and emulates it */
     struct ek_minor min_compat; /* of API servers at the end; unknown: the default of version */
     bool keep_nodes;            /* kubelets and kube-proxies change only where a rule requires it */
     size_t max_states;          /* of the search; 0: 50,000 */

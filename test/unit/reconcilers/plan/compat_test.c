@@ -122,9 +122,9 @@ static const struct {
      "kubelet v1.29.9 (1): the rule KubeletRange is violated before the first step: evenkeel check "
      "reports the violation",
      NULL, -1, -1, "1.36"},
-    {"the API server is newer than the target", CLUSTER, TO("1.35"), EK_COMPAT_BLOCKED, "Blocked",
+    {"the API server is newer than the target", CLUSTER, TO("1.34"), EK_COMPAT_BLOCKED, "Blocked",
      "kube-apiserver a: the API server is newer than the target: plan a newer target", NULL, -1, -1,
-     "1.35"},
+     "1.34"},
     {"a gate that the next version does not have",
      "peer a 1.35.2/1.35/1.34\nflags a Gone=on\n"
      "inst kube-controller-manager k 1.35.2/1.35\n"
