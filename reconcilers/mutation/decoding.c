@@ -319,6 +319,13 @@ static const struct fields *kind_of(yyjson_val *object, bool binding)
     return binding ? &binding_kind : &policy_kind;
 }
 
+/* Whether any API server has policies and bindings of a version of admissionregistration.k8s.io
+ * (kubernetes 1.26 to 1.36, pkg/apis/admissionregistration/install). */
+static bool is_version(const char *version)
+{
+    return !strcmp(version, "v1") || !strcmp(version, "v1beta1") || !strcmp(version, "v1alpha1");
+}
+
 size_t ek_decoding_problems(yyjson_val *object, bool binding, bool own, struct ek_arena *arena,
                             const struct ek_decoding_problem **ret)
 {
@@ -330,6 +337,13 @@ size_t ek_decoding_problems(yyjson_val *object, bool binding, bool own, struct e
     *ret = d.list;
     if (!d.list)
         return 0;
-    check_fields(&d, kind_of(object, binding), object, NULL);
+    if (!own && !is_version(d.package))
+        d.list[d.n++] = (struct ek_decoding_problem){
+            "apiVersion",
+            ek_arena_printf(arena, "no matches for kind \"%s\" in version \"%s\"",
+                            ek_json_text(object, "kind"), api_version),
+            false};
+    else
+        check_fields(&d, kind_of(object, binding), object, NULL);
     return d.n;
 }

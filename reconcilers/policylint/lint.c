@@ -183,7 +183,9 @@ static bool lint_decoding(struct ek_linter *l, const struct ek_obj *object, size
     l->failed = l->failed || (object && !list);
     for (size_t i = 0; list && i < n; i++) {
         typed = typed || !list[i].unknown;
-        const char *rule = list[i].unknown ? "unknown-field" : "type-mismatch";
+        const char *rule = list[i].unknown                        ? "unknown-field"
+                           : !strcmp(list[i].field, "apiVersion") ? "invalid"
+                                                                  : "type-mismatch";
         if (binding == SIZE_MAX)
             ek_lint_add(l, EK_LINT_ERROR, rule, list[i].field, NULL, UINT32_MAX, "%s",
                         list[i].message);
@@ -363,6 +365,22 @@ static const struct ek_policy *policy_of(const struct ek_linter *l, const struct
     return NULL;
 }
 
+/* Reports a name that an earlier policy has: in a cluster there is one of them. */
+static bool lint_name(struct ek_linter *l)
+{
+    const struct ek_policy *p = l->at->policy;
+
+    for (const struct ek_lint_policy *other = l->input->policies; other < l->at; other++)
+        if (!strcmp(other->policy->name, p->name) && other->policy->native == p->native &&
+            other->policy->validating == p->validating) {
+            ek_lint_add(l, EK_LINT_WARNING, "same-name", "metadata.name", NULL, UINT32_MAX,
+                        "another policy%s%s has this name: in a cluster, one replaces the other",
+                        other->source ? " of " : "", other->source ? other->source : "");
+            return true;
+        }
+    return false;
+}
+
 static void lint_bound(struct ek_linter *l)
 {
     for (size_t i = 0; i < l->input->n_bindings; i++)
@@ -386,6 +404,15 @@ static void lint_binding(struct ek_linter *l, size_t i)
             colon ? ek_arena_strndup(l->arena, b->problems[k], (size_t)(colon - b->problems[k]))
                   : "",
             colon ? colon + 2 : b->problems[k]);
+    }
+    for (size_t k = 0; k < i; k++) {
+        const struct ek_binding *other = l->input->bindings[k];
+        if (strcmp(other->name, b->name) != 0 || other->native != b->native ||
+            other->validating != b->validating)
+            continue;
+        add_binding(l, i, EK_LINT_WARNING, "same-name", "metadata.name",
+                    "another binding has this name: in a cluster, one replaces the other");
+        break;
     }
     if (!p) {
         if (*b->policy_name)
@@ -460,7 +487,8 @@ int ek_lint(const struct ek_lint_input *input, struct ek_arena *arena, struct ek
         ek_lint_conditions(&l);
         lint_types(&l, &l.types[i]);
         lint_failures(&l);
-        lint_bound(&l);
+        if (!lint_name(&l))
+            lint_bound(&l);
     }
     for (size_t i = 0; i < input->n_bindings && !rc; i++)
         lint_binding(&l, i);
