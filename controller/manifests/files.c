@@ -215,7 +215,16 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int walk_path(const char *path, bool named, int depth, ek_manifest_fn fn, void *ctx,
+/* A folder that is being read, within outer: a link may lead back to it. */
+struct folder {
+    dev_t device;
+    ino_t inode;
+    int depth;
+    const struct folder *outer; /* NULL for one that -f names */
+};
+
+/* outer: the folder of the path; NULL for a path that -f names. */
+static int walk_path(const char *path, const struct folder *outer, ek_manifest_fn fn, void *ctx,
                      struct ek_err *err);
 
 /* Reads the names of a folder, sorted; *ret_names and the names are owned by the caller, also after
@@ -250,10 +259,10 @@ static int read_names(const char *path, DIR *dir, char ***ret_names, size_t *ret
 }
 
 /* The manifests of a folder in the order of their names, folders within included. */
-static int walk_folder(const char *path, int depth, ek_manifest_fn fn, void *ctx,
+static int walk_folder(const char *path, const struct folder *folder, ek_manifest_fn fn, void *ctx,
                        struct ek_err *err)
 {
-    DIR *dir = depth < FOLDER_DEPTH_MAX ? opendir(path) : NULL;
+    DIR *dir = folder->depth < FOLDER_DEPTH_MAX ? opendir(path) : NULL;
     char **names = NULL;
     size_t n = 0;
 
@@ -266,22 +275,27 @@ static int walk_folder(const char *path, int depth, ek_manifest_fn fn, void *ctx
         EK_AUTOFREE char *inner =
             ek_xasprintf("%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", names[i]);
         if (!rc)
-            rc = walk_path(inner, false, depth + 1, fn, ctx, err);
+            rc = walk_path(inner, folder, fn, ctx, err);
         ek_free(names[i]);
     }
     ek_free(names);
     return rc;
 }
 
-static int walk_path(const char *path, bool named, int depth, ek_manifest_fn fn, void *ctx,
+static int walk_path(const char *path, const struct folder *outer, ek_manifest_fn fn, void *ctx,
                      struct ek_err *err)
 {
+    bool named = !outer;
     struct stat st;
 
     if (stat(path, &st) != 0)
         st.st_mode = S_IFREG; /* reading it has the error */
-    if (S_ISDIR(st.st_mode))
-        return walk_folder(path, depth, fn, ctx, err);
+    if (S_ISDIR(st.st_mode)) {
+        struct folder folder = {st.st_dev, st.st_ino, outer ? outer->depth + 1 : 0, outer};
+        while (outer && (outer->device != st.st_dev || outer->inode != st.st_ino))
+            outer = outer->outer;
+        return outer ? 0 : walk_folder(path, &folder, fn, ctx, err);
+    }
     /* What waits for a writer is read where it is named. */
     if (!named && !S_ISREG(st.st_mode))
         return 0;
@@ -293,7 +307,7 @@ static int walk_path(const char *path, bool named, int depth, ek_manifest_fn fn,
 
 int ek_manifests_each(const char *path, ek_manifest_fn fn, void *ctx, struct ek_err *err)
 {
-    return strcmp(path, "-") != 0 ? walk_path(path, true, 0, fn, ctx, err)
+    return strcmp(path, "-") != 0 ? walk_path(path, NULL, fn, ctx, err)
                                   : fn(ctx, "/dev/stdin", "standard input", err);
 }
 
