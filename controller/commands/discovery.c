@@ -62,6 +62,9 @@ static const char *detail(const char *word, const struct ek_peer *peer,
         return *probe->not_ready ? probe->not_ready : probe->ready_answer.error.message;
     if (probe->reach.error.code)
         return probe->reach.error.message;
+    if (!strcmp(word, "CertificateMismatch"))
+        return "another API server answers at its address: the certificate has neither the address "
+               "nor the host name";
     return probe->proven || strcmp(word, "Unreachable") != 0 ? probe->discovery_answer.error.message
                                                              : "its certificate was not verified";
 }

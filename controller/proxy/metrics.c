@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "reconcilers/peers/view.h"
 #include "reconcilers/proxy/client_version.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
     CONNECTIONS,
     REJECTED,
     ROUTABLE,
+    NOT_ROUTABLE,
     AGE,
     DOCUMENT,
     MERGE_SECONDS,
@@ -98,6 +100,10 @@ static const struct ek_metric_desc descs[N_FAMILIES] = {
                   .help = "1 while requests may go to the API server",
                   .type = EK_METRIC_GAUGE,
                   .labels = {"peer"}},
+    [NOT_ROUTABLE] = {.name = "evenkeel_proxy_peer_not_routable",
+                      .help = "1 for the reason for which no request goes to the API server",
+                      .type = EK_METRIC_GAUGE,
+                      .labels = {"peer", "reason"}},
     [AGE] = {.name = "evenkeel_proxy_discovery_age_seconds",
              .help = "Age of the discovery documents of an API server",
              .type = EK_METRIC_GAUGE,
@@ -271,12 +277,23 @@ void ek_proxy_metrics_document(struct ek_proxy_metrics *m, const char *peer, siz
         ek_metric_set(ek_metric_with(m->families[DOCUMENT], peer, NULL), (double)bytes);
 }
 
-void ek_proxy_metrics_peer(struct ek_proxy_metrics *m, const char *peer, bool routable,
+static void forget_reasons(struct ek_proxy_metrics *m, const char *peer)
+{
+    for (const char *const *reason = ek_view_reasons; *reason; reason++) {
+        const char *const values[] = {peer, *reason, NULL};
+        ek_metric_remove(m->families[NOT_ROUTABLE], values);
+    }
+}
+
+void ek_proxy_metrics_peer(struct ek_proxy_metrics *m, const char *peer, const char *why_not,
                            double age_s)
 {
     if (!m)
         return;
-    ek_metric_set(ek_metric_with(m->families[ROUTABLE], peer, NULL), routable);
+    ek_metric_set(ek_metric_with(m->families[ROUTABLE], peer, NULL), !*why_not);
+    forget_reasons(m, peer);
+    if (*why_not)
+        ek_metric_set(ek_metric_with(m->families[NOT_ROUTABLE], peer, why_not, NULL), 1);
     if (age_s >= 0)
         ek_metric_set(ek_metric_with(m->families[AGE], peer, NULL), age_s);
 }
@@ -288,6 +305,7 @@ void ek_proxy_metrics_peer_gone(struct ek_proxy_metrics *m, const char *peer)
     if (!m)
         return;
     ek_metric_remove(m->families[ROUTABLE], values);
+    forget_reasons(m, peer);
     ek_metric_remove(m->families[AGE], values);
     ek_metric_remove(m->families[DOCUMENT], values);
 }

@@ -83,9 +83,9 @@ void ek_proxy_metrics_merged(struct ek_proxy_metrics *metrics, double seconds);
 /* Bytes of the document of /apis of a peer ("": the merged one). */
 void ek_proxy_metrics_document(struct ek_proxy_metrics *metrics, const char *peer, size_t bytes);
 
-/* Of a view: whether requests may go to a peer, and the age of its documents; age < 0: not known.
- */
-void ek_proxy_metrics_peer(struct ek_proxy_metrics *metrics, const char *peer, bool routable,
+/* Of a view: why no request may go to a peer (one of ek_view_reasons; "": they may), and the age of
+ * its documents; age < 0: not known. */
+void ek_proxy_metrics_peer(struct ek_proxy_metrics *metrics, const char *peer, const char *why_not,
                            double age_s);
 /* The peer is in no view any more: removes its series. */
 void ek_proxy_metrics_peer_gone(struct ek_proxy_metrics *metrics, const char *peer);

@@ -235,10 +235,10 @@ static void on_scrape(void *ctx)
 
     ek_registry_collect(p->registry);
     for (size_t i = 0; i < n; i++) {
-        ek_proxy_metrics_peer(p->proxy_metrics, peers[i].name, peers[i].routable,
-                              peers[i].fetched_ms == EK_TIME_UNSET
-                                  ? -1
-                                  : (double)(now_ms - peers[i].fetched_ms) / 1000);
+        ek_proxy_metrics_peer(
+            p->proxy_metrics, peers[i].name, peers[i].routable ? "" : peers[i].why_not,
+            peers[i].fetched_ms == EK_TIME_UNSET ? -1
+                                                 : (double)(now_ms - peers[i].fetched_ms) / 1000);
         put_document(p, peers[i].name, ek_view_own(view, i, EK_VIEW_APIS, EK_VIEW_V2));
     }
     if (view)

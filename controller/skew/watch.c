@@ -463,6 +463,7 @@ void ek_skew_watch_set_targets(struct ek_skew_watch *watch, const struct ek_skew
         .timeout_ms = plan->probe_timeout_ms,
         .full_interval_ms = FULL_INTERVAL_MS,
         .documents_only = documents_only,
+        .own_only = documents_only,
     };
     struct ek_prober_target *targets = ek_xalloc((plan->n_targets + 1) * sizeof *targets);
     size_t n = 0;
@@ -471,7 +472,8 @@ void ek_skew_watch_set_targets(struct ek_skew_watch *watch, const struct ek_skew
         if (!documents_only || !strcmp(plan->targets[i].component, "kube-apiserver"))
             targets[n++] = (struct ek_prober_target){.component = plan->targets[i].component,
                                                      .address = plan->targets[i].address,
-                                                     .credential = plan->targets[i].credential};
+                                                     .credential = plan->targets[i].credential,
+                                                     .host = plan->targets[i].host};
     watch->targets_known = true;
     ek_prober_set(watch->prober, targets, n, &options);
     ek_free(targets);

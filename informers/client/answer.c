@@ -195,6 +195,13 @@ static int verify_error(const struct ek_call *call, const char *what, struct ek_
                           "%s: the server's certificate is not valid for %.100s%s; correct the "
                           "address or set tls-server-name",
                           what, expected_name(call), text);
+    case X509_V_ERR_APPLICATION_VERIFICATION:
+        list_names(seen, text, sizeof text);
+        return ek_err_set(err, EK_E_TLS,
+                          "%s: another API server answers at this address: its certificate has not "
+                          "the address%s%.100s%s",
+                          what, *note->own_name ? ", and not the host name " : "", note->own_name,
+                          text);
     case X509_V_ERR_CERT_HAS_EXPIRED:
         return ek_err_set(err, EK_E_TLS,
                           "%s: the server's certificate has expired (%s); renew it, or correct "

@@ -66,6 +66,7 @@ void call_free__(struct ek_call *call)
     drop(request->if_none_match);
     drop(request->connect_to);
     drop(request->tls_name);
+    drop(request->own_name);
     ek_secret_free((char *)(uintptr_t)request->bearer);
     drop(request->user_agent_suffix);
     ek_free(call->host);

@@ -44,6 +44,8 @@ void tls_note_unref__(struct tls_note *note)
     if (!note || --note->refs)
         return;
     cert_info_free__(note->seen);
+    ek_free(note->own_ip);
+    ek_free(note->own_name);
     ek_free(note);
 }
 
@@ -65,7 +67,17 @@ static void make_index(void)
     note_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_slot);
 }
 
-/* Sees each certificate of the chain during the handshake and changes no verdict. */
+/* Whether the certificate is of the very server that was called: the rule of
+ * controller/http/tls_trust.c. */
+static bool is_own(const struct tls_note *note, X509 *cert)
+{
+    return !note->own_ip || X509_check_ip_asc(cert, note->own_ip, 0) == 1 ||
+           (*note->own_name && X509_check_host(cert, note->own_name, 0,
+                                               X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, NULL) == 1);
+}
+
+/* Sees each certificate of the chain during the handshake, the server's own last, when all else has
+ * been verified. */
 static int on_verify(int good, X509_STORE_CTX *store)
 {
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
@@ -74,6 +86,10 @@ static int on_verify(int good, X509_STORE_CTX *store)
 
     if (!note)
         return good;
+    if (good && leaf && X509_STORE_CTX_get_error_depth(store) == 0 && !is_own(note, leaf)) {
+        X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
+        good = 0;
+    }
     if (!good)
         note->verify_error = X509_STORE_CTX_get_error(store);
     if (leaf && !note->seen)
@@ -92,6 +108,25 @@ static bool require_name(SSL_CTX *ctx, const char *name)
            X509_VERIFY_PARAM_set1_host(param, name, 0);
 }
 
+/* What the server must prove besides the name. */
+static void require_own(struct tls_note *note, const struct ek_request *request)
+{
+    char *port = NULL;
+
+    if (!request->connect_to || !request->own_name ||
+        host_port_split__(request->connect_to, &note->own_ip, &port, NULL))
+        return;
+    size_t len = strlen(note->own_ip);
+    if (note->own_ip[0] == '[') { /* an IPv6 address in its brackets */
+        memmove(note->own_ip, note->own_ip + 1, len - 2);
+        note->own_ip[len - 2] = '\0';
+    }
+    /* A server without a known host name goes by its address. */
+    note->own_name =
+        ek_xstrdup(strcmp(request->own_name, request->connect_to) ? request->own_name : "");
+    ek_free(port);
+}
+
 CURLcode cert_on_ssl_ctx__(CURL *easy, void *ssl_ctx, void *ctx)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -104,6 +139,7 @@ CURLcode cert_on_ssl_ctx__(CURL *easy, void *ssl_ctx, void *ctx)
     tls_note_unref__(call->answer.note);
     call->answer.note = ek_xalloc(sizeof *call->answer.note);
     call->answer.note->refs = 1;
+    require_own(call->answer.note, request);
     if (SSL_CTX_set_ex_data(ssl_ctx, note_index, call->answer.note))
         call->answer.note->refs++;
     if (call->client->config->insecure_skip_tls_verify)

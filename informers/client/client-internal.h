@@ -51,8 +51,9 @@ struct cert_info {
 /* What was seen during a handshake. Shared by the call and its connection, which may outlive it. */
 struct tls_note {
     unsigned refs;
-    long verify_error;      /* X509_V_ERR_* of a failed verification, X509_V_OK before */
-    struct cert_info *seen; /* the certificate that the server showed; NULL before */
+    long verify_error;       /* X509_V_ERR_* of a failed verification, X509_V_OK before */
+    char *own_ip, *own_name; /* one of them must be in the certificate; NULL: neither. Owned */
+    struct cert_info *seen;  /* the certificate that the server showed; NULL before */
 };
 
 /* What one attempt brought. Cleared before the next. */

@@ -52,6 +52,19 @@ static void observe(const struct ek_call *call, CURLcode result)
 }
 
 /* Reports the outcome and releases the call. */
+/* The certificate of the connection, or of another API server that answered in place of the one
+ * that was called. */
+static const struct ek_server_cert *shown_cert(const struct call_answer *answer)
+{
+    const struct tls_note *note = answer->note;
+
+    if (answer->cert)
+        return &answer->cert->shown;
+    return note && note->seen && note->verify_error == X509_V_ERR_APPLICATION_VERIFICATION
+               ? &note->seen->shown
+               : NULL;
+}
+
 static void finish(struct ek_call *call, const struct ek_err *err)
 {
     const struct call_answer *answer = &call->answer;
@@ -61,7 +74,7 @@ static void finish(struct ek_call *call, const struct ek_err *err)
         .content_type = answer->content_type ? answer->content_type : "",
         .etag = answer->etag ? answer->etag : "",
         .warning = answer->warning ? answer->warning : "",
-        .cert = answer->cert ? &answer->cert->shown : NULL,
+        .cert = shown_cert(answer),
     };
 
     move(call, NULL);
@@ -261,6 +274,7 @@ static void copy_request(struct ek_call *call, const struct ek_request *request)
     copy->if_none_match = dup_field(request->if_none_match);
     copy->connect_to = dup_field(request->connect_to);
     copy->tls_name = dup_field(request->tls_name);
+    copy->own_name = dup_field(request->own_name);
     copy->bearer = dup_field(request->bearer);
     copy->user_agent_suffix = dup_field(request->user_agent_suffix);
     copy->body = request->body ? ek_xstrndup(request->body, request->body_size) : NULL;

@@ -19,10 +19,12 @@
  *   connect_to              the configured credentials, once the server has proven the name
  *                           kubernetes.default.svc, which every API server's certificate carries,
  *                           by the configured authority
+ *   connect_to with         the same, once the certificate has also the IP of connect_to or the
+ *   own_name                name own_name, so that no other API server answers in its place
  *   connect_to with bearer  that token and nothing of the configured credentials (no client
  *                           certificate, no impersonation), once the server has proven tls_name
  *
- * TLS verifies the name, too, before our client certificate and the first byte of the request go
+ * TLS verifies the names, too, before our client certificate and the first byte of the request go
  * out. Where nothing is verified (insecure-skip-tls-verify) or no authority is configured,
  * connect_to is refused, unless connect_to is the very server that the configuration names.
  * Redirects are not followed.
@@ -50,7 +52,8 @@ struct ek_server_cert {
     const char **names;      /* subject alternative names: DNS names and IP addresses as text */
     size_t n_names;
     int64_t not_after_ms; /* end of validity, EK_TIME_UNSET when not known */
-    bool verified;        /* the name that was called by, by the authority, before the request */
+    bool verified;        /* the name that was called by, and what own_name requires, by the
+                             authority, before the request */
 };
 
 struct ek_response {
@@ -60,7 +63,9 @@ struct ek_response {
     const char *etag;
     const char *warning;               /* first Warning header's text */
     const struct ek_server_cert *cert; /* of the connection that the answer came over, new or
-                                          reused; NULL without TLS or without an answer */
+                                          reused; NULL without TLS. Without an answer NULL, too,
+                                          unless own_name refused it: it is the one of another
+                                          API server then, not verified */
 };
 
 /*
@@ -90,6 +95,9 @@ struct ek_request {
     const char *connect_to; /* "ip:port" of one process, by ek_client_set_egress or else directly;
                                NULL means the configured server */
     const char *tls_name;   /* with bearer: name or IP to verify; NULL: kubernetes.default.svc */
+    const char *own_name;   /* with connect_to: the certificate must have its IP or this host name
+                               ("" or an address: the IP alone) besides kubernetes.default.svc;
+                               NULL: the name kubernetes.default.svc alone is verified */
     const char *bearer;     /* with connect_to: the token to send in place of the configured
                                credentials; NULL sends those. Copied, wiped, never in an error */
     const char *user_agent_suffix; /* appended after "/", e.g. "leader-election"; NULL for none */

@@ -22,6 +22,7 @@ struct target {
     struct target *next;
     char *component, *address;
     char *tls_name; /* NULL for API servers, which get our own credentials */
+    char *host;     /* of an API server; "" where it is not known */
     struct ek_probe *probe;
     struct ek_probe_session *session; /* NULL between rounds */
     struct asked asked[CALLS_MAX];
@@ -73,6 +74,7 @@ static void on_timer_closed(uv_handle_t *handle)
     ek_free(target->component);
     ek_free(target->address);
     ek_free(target->tls_name);
+    ek_free(target->host);
     ek_free(target);
     prober->n_open--;
     if (prober->closing && prober->n_open == 0)
@@ -166,6 +168,7 @@ static void ask(struct target *target, struct asked *asked, const struct ek_prob
         .no_retry = true,
         .connect_to = target->address,
         .tls_name = target->tls_name,
+        .own_name = target->prober->options.own_only && !target->tls_name ? target->host : NULL,
         .bearer = bearer,
     };
     asked->target = target;
@@ -286,6 +289,7 @@ static void add_target(struct ek_prober *prober, const struct ek_prober_target *
     target->address = ek_xstrdup(wanted->address);
     if (!is_apiserver(wanted))
         target->tls_name = host_of(wanted->address);
+    target->host = ek_xstrdup(wanted->host ? wanted->host : "");
     target->kept = true;
     uv_timer_init(prober->loop, &target->timer);
     target->timer.data = target;
@@ -315,6 +319,16 @@ void ek_prober_set_tap(struct ek_prober *prober, const struct ek_probe_tap *tap)
     prober->tap = *tap;
 }
 
+/* Its Lease may become known after its address: the next round calls it by the new name. */
+static void keep_target(struct target *target, const struct ek_prober_target *wanted)
+{
+    char *host = ek_xstrdup(wanted->host ? wanted->host : "");
+
+    ek_free(target->host);
+    target->host = host;
+    target->kept = true;
+}
+
 static void drop_unkept(struct ek_prober *prober)
 {
     for (struct target **slot = &prober->targets; *slot;) {
@@ -341,7 +355,7 @@ void ek_prober_set(struct ek_prober *prober, const struct ek_prober_target *targ
             continue;
         struct target *known = find(prober, &targets[i]);
         if (known)
-            known->kept = true;
+            keep_target(known, &targets[i]);
         else
             add_target(prober, &targets[i]);
     }

@@ -5,10 +5,11 @@
  * Targets are given as a whole set whenever the plan changes; what is no longer in it is
  * forgotten, a new target is probed at once. Each target has its own timer, its own deadline and
  * its own session, so that a peer that hangs delays no other. Requests go to the target's address
- * directly. An API server must prove the name kubernetes.default.svc by the cluster's authority and
- * gets the client's credentials; another component must prove the IP that it was called by and gets
- * a token that may read /metrics only (informers/client/token_request.h). Without such a token the
- * component is not contacted, and its probe says why.
+ * directly. An API server must prove the name kubernetes.default.svc by the cluster's authority
+ * (with own_only also that it is the one at this address) and gets the client's credentials;
+ * another component must prove the IP that it was called by and gets a token that may read /metrics
+ * only (informers/client/token_request.h). Without such a token the component is not contacted, and
+ * its probe says why.
  *
  * Threading: the loop thread; the observer is called from the loop.
  */
@@ -28,6 +29,7 @@ struct ek_prober_target {
     const char *component; /* "kube-apiserver", "kube-scheduler", ... */
     const char *address;   /* "ip:port" */
     enum ek_probe_credential credential;
+    const char *host; /* host name of the API server; NULL where it is not known */
 };
 
 struct ek_prober_options {
@@ -35,6 +37,8 @@ struct ek_prober_options {
     int64_t timeout_ms;       /* for each question */
     int64_t full_interval_ms; /* how old OpenAPI's and /metrics' answers may get */
     bool documents_only;      /* neither is requested (ek_probe_session_documents_only) */
+    bool own_only; /* a server whose certificate has neither the IP of its address nor its host
+                      name gets no request and no credentials: another API server answers there */
 };
 
 /*

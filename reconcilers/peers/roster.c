@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "reconcilers/peers/roster-internal.h"
 
@@ -33,6 +34,19 @@ static void peer_of_lease(const struct roster_lease *lease, struct ek_roster_pee
     };
 }
 
+/* As ek_roster_cert_names__, and by wildcards of one label (RFC 6125, section 6.4.3): who calls the
+ * server by this name accepts them. */
+static bool covers(const struct ek_probe *probe, const char *host)
+{
+    const char *domain = strchr(host, '.');
+
+    for (size_t i = 0; probe && domain && i < probe->n_cert_names; i++)
+        if (!strncmp(probe->cert_names[i], "*.", 2) &&
+            !strcasecmp(probe->cert_names[i] + 1, domain))
+            return true;
+    return ek_roster_cert_names__(probe, host);
+}
+
 static void peer_of_address(const struct roster_address *address, struct ek_roster_peer *peer)
 {
     const struct roster_lease *lease = address->lease;
@@ -50,8 +64,8 @@ static void peer_of_address(const struct roster_address *address, struct ek_rost
     peer->tied_by = lease ? lease->tied_by : "";
     peer->in_endpoints = address->ready;
     peer->probe = address->probe;
-    peer->certificate_matches = ek_roster_cert_names__(address->probe, address->ip) ||
-                                ek_roster_cert_names__(address->probe, peer->hostname);
+    peer->certificate_matches =
+        ek_roster_cert_names__(address->probe, address->ip) || covers(address->probe, peer->name);
 }
 
 /* Renewed leases count as servers of their own only beyond the free addresses, since each of those

@@ -66,7 +66,7 @@ struct ek_roster_peer {
     int64_t lease_age_ms;     /* since renewTime, -1 without a readable one */
     bool lease_stale;         /* there is a lease and it is not renewed */
     bool in_endpoints;        /* ready in an EndpointSlice */
-    bool certificate_matches; /* the serving certificate names the address or hostname */
+    bool certificate_matches; /* the serving certificate has the IP of the address, or the name */
     const struct ek_probe *probe; /* of address; NULL when there is none */
 };
 

@@ -28,6 +28,8 @@ struct ek_peer {
     bool lease_stale;           /* there is a lease, and it is not renewed */
     int64_t lease_age_ms; /* since the last renewal that was seen; -1 when that is not known */
     bool reachable;       /* the last probe was answered */
+    bool mismatched;      /* the certificate of what answered last has neither the address nor the
+                             name: it is another API server */
     const struct ek_probe *probe; /* the last probe; NULL before the first */
 };
 

@@ -76,6 +76,7 @@ static void take_peer(struct ek_view *view, const struct ek_view_input_peer *inp
     peer->server_id = ek_xstrdup(input->peer.server_id);
     peer->address = ek_xstrdup(input->peer.address);
     view->parts[view->n] = part_of(input, previous);
+    peer->why_not = peer->why_not ? peer->why_not : "";
     peer->fetched = view->parts[view->n] != NULL;
     peer->routable = peer->routable && peer->fetched && *peer->address;
     view->n++;

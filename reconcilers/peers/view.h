@@ -52,10 +52,15 @@ struct ek_view_peer {
     const char *address;   /* "ip:port" or "[ip]:port"; "" when none is trusted */
     bool routable; /* its address is trusted, its lease valid, it is ready and its documents are
                       known: requests may go there */
-    bool down;     /* declared down: its absence of an answer no longer holds back answers */
-    bool fetched;  /* both documents are known (perhaps old) */
-    int64_t fetched_ms; /* wall clock of the last good answer (304 counts); EK_TIME_UNSET before */
+    const char *why_not; /* one of ek_view_reasons, constant; "" while it is routable */
+    bool down;           /* declared down: its absence of an answer no longer holds back answers */
+    bool fetched;        /* both documents are known (perhaps old) */
+    int64_t fetched_ms;  /* wall clock of the last good answer (304 counts); EK_TIME_UNSET before */
 };
+
+/* Why an API server is not routable, one word each (the README beside this file); NULL at the end.
+ */
+extern const char *const ek_view_reasons[];
 
 struct ek_view;
 

@@ -12,12 +12,13 @@ struct source {
     char *address;          /* "" when none is trusted */
     char *last_address;     /* the newest one, trusted or not; NULL before */
     struct ek_api_groups *core, *groups;
-    int64_t seen_ms;     /* when something in the cluster named it last */
-    bool listed;         /* the configuration names its address */
-    int64_t fetched_ms;  /* EK_TIME_UNSET before */
-    int64_t answered_ms; /* when it was reachable last; before, when it came into the table */
-    int64_t tried_ms;    /* the last attempt to read the documents that was counted */
-    const char *why_not; /* constant; "" while it is routable */
+    int64_t seen_ms;       /* when something in the cluster named it last */
+    bool listed;           /* the configuration names its address */
+    int64_t fetched_ms;    /* EK_TIME_UNSET before */
+    int64_t answered_ms;   /* when it was reachable last; before, when it came into the table */
+    int64_t tried_ms;      /* the last attempt to read the documents that was counted */
+    int64_t mismatched_ms; /* the last attempt that another server answered; EK_TIME_UNSET before */
+    const char *why_not;   /* constant; "" while it is routable */
     bool down;
 };
 
@@ -27,6 +28,10 @@ struct ek_view_source {
     struct ek_view *view;
     struct ek_view_counts counts;
 };
+
+const char *const ek_view_reasons[] = {"NoAddress",           "NotTrusted",  "LeaseStale",
+                                       "CertificateMismatch", "Unreachable", "NotReady",
+                                       "NoDocuments",         "Gone",        NULL};
 
 struct ek_view_source *ek_view_source_new(void)
 {
@@ -97,6 +102,8 @@ static const char *why_not(const struct ek_peer *peer, const struct source *sour
         return "NotTrusted";
     if (ended)
         return "LeaseStale";
+    if (peer->mismatched)
+        return "CertificateMismatch";
     if (!peer->reachable || !peer->probe || !peer->probe->proven)
         return "Unreachable";
     if (!ek_probe_is_ready(peer->probe))
@@ -106,10 +113,18 @@ static const char *why_not(const struct ek_peer *peer, const struct source *sour
 
 /* A server that starts lists only a part of what it will serve (kube-aggregator adds group versions
  * as it finds them): what it lists before it is ready is no reason to say that the rest does not
- * exist. */
-static void take_documents(struct source *source, const struct ek_probe *probe)
+ * exist. Nor is what another server at its address lists, at that time or in a probe that has kept
+ * it. */
+static void take_documents(struct source *source, const struct ek_peer *peer)
 {
-    if (!probe || !probe->core || !probe->groups || !ek_probe_is_ready(probe))
+    const struct ek_probe *probe = peer->probe;
+
+    if (peer->mismatched && probe)
+        source->mismatched_ms = probe->reach.tried_at_ms;
+    if (peer->mismatched || !probe || !probe->core || !probe->groups || !ek_probe_is_ready(probe))
+        return;
+    if (source->mismatched_ms != EK_TIME_UNSET &&
+        probe->discovery_answer.good_at_ms <= source->mismatched_ms)
         return;
     struct ek_api_groups *core = source->core, *groups = source->groups;
     source->core = ek_api_groups_ref(probe->core);
@@ -145,6 +160,7 @@ static struct source take_source(struct ek_view_source *from, const struct ek_pe
                            .fetched_ms = EK_TIME_UNSET,
                            .answered_ms = now_ms,
                            .tried_ms = EK_TIME_UNSET,
+                           .mismatched_ms = EK_TIME_UNSET,
                            .why_not = ""};
 }
 
@@ -194,7 +210,7 @@ static void observe(struct source *source, const struct ek_peer *peer, bool ende
     const char *before = source->why_not;
 
     describe(source, peer, now_ms);
-    take_documents(source, peer->probe);
+    take_documents(source, peer);
     source->why_not = why_not(peer, source, ended);
     count_attempt(source, peer->probe, counts);
     counts->documents += source->core != core || source->groups != groups;
@@ -266,7 +282,8 @@ static bool same_documents(const struct ek_view *a, const struct ek_view *b)
         const struct ek_view_document *q = ek_view_own(b, i, EK_VIEW_APIS, EK_VIEW_V2);
         if (strcmp(x[i].name, y[i].name) != 0 || strcmp(x[i].server_id, y[i].server_id) != 0 ||
             strcmp(x[i].address, y[i].address) != 0 || x[i].routable != y[i].routable ||
-            x[i].down != y[i].down || x[i].fetched_ms != y[i].fetched_ms || p != q)
+            strcmp(x[i].why_not, y[i].why_not) != 0 || x[i].down != y[i].down ||
+            x[i].fetched_ms != y[i].fetched_ms || p != q)
             return false;
     }
     return true;
@@ -283,6 +300,7 @@ static struct ek_view *build(const struct ek_view_source *source,
                                               .server_id = known->server_id,
                                               .address = known->address,
                                               .routable = !*known->why_not,
+                                              .why_not = known->why_not,
                                               .down = known->down,
                                               .fetched_ms = known->fetched_ms};
         peers[i].core = known->core;

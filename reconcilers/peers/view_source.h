@@ -64,7 +64,8 @@ int64_t ek_view_source_again_ms(const struct ek_view_source *source, int64_t now
 
 /*
  * Why the i-th peer of the newest view is not routable, one word for debugging: "NoAddress",
- * "NotTrusted", "LeaseStale", "Unreachable", "NotReady", "NoDocuments", "Gone"; "" for one that is.
+ * "NotTrusted", "LeaseStale", "CertificateMismatch", "Unreachable", "NotReady", "NoDocuments",
+ * "Gone"; "" for one that is.
  */
 const char *ek_view_source_why_not(const struct ek_view_source *source, size_t i);
 

@@ -32,9 +32,10 @@ struct oldest {
 };
 struct oldest ek_facts_oldest_server__(const struct ek_skew_facts *facts);
 
-/* Adds a target unless it is not to be contacted, is there already, or the table is full. */
+/* Adds a target unless it is not to be contacted, is there already, or the table is full. host: the
+ * name of an API server, else "". */
 void ek_facts_add_target__(struct facts *f, const char *component, const char *address,
-                           enum ek_probe_credential credential);
+                           enum ek_probe_credential credential, const char *host);
 
 void ek_facts_collect_peers__(struct facts *f);
 void ek_facts_collect_instances__(struct facts *f);

@@ -36,7 +36,7 @@ const char *ek_source_name(enum ek_source source)
 }
 
 void ek_facts_add_target__(struct facts *f, const char *component, const char *address,
-                           enum ek_probe_credential credential)
+                           enum ek_probe_credential credential, const char *host)
 {
     if (f->n_targets == EK_SKEW_TARGETS_MAX || credential == EK_PROBE_NOT_CONTACTED)
         return;
@@ -44,7 +44,7 @@ void ek_facts_add_target__(struct facts *f, const char *component, const char *a
         if (!strcmp(f->targets[i].address, address))
             return;
     f->targets[f->n_targets++] = (struct ek_probe_target){
-        .component = component, .address = address, .credential = credential};
+        .component = component, .address = address, .credential = credential, .host = host};
 }
 
 static int by_component(const void *a, const void *b)

@@ -260,7 +260,8 @@ static void read_pod(struct instances *table, const struct ek_obj *pod, size_t k
         !metrics_address(table->f, pod, name, kinds[kind].metrics_port, address, &credential))
         return;
     row->untrusted = credential == EK_PROBE_NOT_CONTACTED;
-    ek_facts_add_target__(table->f, name, ek_arena_strdup(table->f->arena, address), credential);
+    ek_facts_add_target__(table->f, name, ek_arena_strdup(table->f->arena, address), credential,
+                          "");
     if (!row->untrusted)
         row->probe = probe_at(view, address);
 }

@@ -227,7 +227,7 @@ static void collect_peer(struct facts *f, const struct ek_roster_peer *peer,
     fact->live = fact->reachable || fact->in_endpoints || renewed || unasked;
     if (*fact->address)
         ek_facts_add_target__(f, ek_component_name(EK_KUBE_APISERVER), fact->address,
-                              peer->credential);
+                              peer->credential, peer->name);
 }
 
 void ek_facts_collect_peers__(struct facts *f)

@@ -145,6 +145,16 @@ static bool is_probed(const struct ek_skew_view *view, const struct ek_skew_plan
     return view->probing_done;
 }
 
+/* Another API server answers at the address: what it says is not said by this one. The certificate
+ * is of the last attempt. */
+static bool is_mismatched(const struct ek_peer_fact *fact)
+{
+    const struct ek_probe *probe = fact->probe;
+
+    return probe && probe->n_cert_names > 0 && !fact->certificate_matches &&
+           (fact->reachable || probe->reach.error.code == EK_E_TLS);
+}
+
 static struct ek_peer_table *make_table(const struct ek_skew_view *view,
                                         const struct ek_skew_facts *facts, struct ek_arena *arena)
 {
@@ -162,6 +172,7 @@ static struct ek_peer_table *make_table(const struct ek_skew_view *view,
                                     .lease_stale = fact->lease_stale,
                                     .lease_age_ms = fact->lease_age_ms,
                                     .reachable = fact->reachable,
+                                    .mismatched = is_mismatched(fact),
                                     .probe = fact->probe};
     }
     return ek_peer_table_new(peers, facts->n_peers, facts->enumerated, view->probing_done);

@@ -51,6 +51,7 @@ struct ek_probe_target {
     const char *component; /* "kube-apiserver", "kube-controller-manager", "kube-scheduler" */
     const char *address;   /* "ip:port" */
     enum ek_probe_credential credential;
+    const char *host; /* name of the API server; "" for other components */
 };
 
 struct ek_skew_event {

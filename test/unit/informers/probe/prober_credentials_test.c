@@ -84,7 +84,7 @@ START_TEST(who_is_shown_what)
     struct peer peer = {0};
 
     make_row(&scene, &peer, (size_t)_i);
-    struct ek_prober_target target = {rows[_i].component, peer.address, rows[_i].credential};
+    struct ek_prober_target target = {rows[_i].component, peer.address, rows[_i].credential, NULL};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     while (!ek_prober_is_synced(scene.prober))
@@ -127,7 +127,7 @@ START_TEST(an_insecure_kubeconfig_names_one_server)
     scene.config->server = ek_xasprintf("https://%s", peer.address);
     scene.config->insecure_skip_tls_verify = true;
     proberscene_start_prober(&scene);
-    struct ek_prober_target target = {"kube-apiserver", peer.address, EK_PROBE_OWN};
+    struct ek_prober_target target = {"kube-apiserver", peer.address, EK_PROBE_OWN, NULL};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     proberscene_run_rounds(&scene, 1);
@@ -154,7 +154,7 @@ START_TEST(a_plain_kubeconfig_gets_no_token)
     scene.config->server =
         ek_xasprintf("http://127.0.0.1:%d", testserver_port(scene.issuer.server));
     proberscene_start_prober(&scene);
-    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS, NULL};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     proberscene_run_rounds(&scene, 1);
@@ -180,8 +180,9 @@ START_TEST(nobody_is_followed)
     server.elsewhere = scheduler.elsewhere = trap.address;
     atomic_store(&server.redirects, true);
     atomic_store(&scheduler.redirects, true);
-    struct ek_prober_target targets[] = {{"kube-apiserver", server.address, EK_PROBE_OWN},
-                                         {"kube-scheduler", scheduler.address, EK_PROBE_METRICS}};
+    struct ek_prober_target targets[] = {
+        {"kube-apiserver", server.address, EK_PROBE_OWN, NULL},
+        {"kube-scheduler", scheduler.address, EK_PROBE_METRICS, NULL}};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, targets, 2, &options);
     proberscene_run_rounds(&scene, 2);
@@ -223,7 +224,7 @@ START_TEST(without_a_token_nobody_is_contacted)
     proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
     atomic_store(&scene.issuer.status, denials[_i].status);
     atomic_store(&scene.issuer.body, denials[_i].body);
-    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS, NULL};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     proberscene_run_rounds(&scene, 1);
@@ -269,7 +270,7 @@ START_TEST(the_token_is_renewed_in_time)
 
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
-    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS, NULL};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     proberscene_run_rounds(&scene, 1);
@@ -306,7 +307,7 @@ START_TEST(a_refused_token_is_replaced)
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &peer, &scene.other_leaf, NULL);
     atomic_store(&peer.refuses, true);
-    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS};
+    struct ek_prober_target target = {"kube-scheduler", peer.address, EK_PROBE_METRICS, NULL};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     proberscene_run_rounds(&scene, 1);
@@ -347,7 +348,7 @@ START_TEST(ipv6_is_reached)
     struct testpki_cert leaf = testpki_issue(
         &scene.authority, &(struct testpki_spec){.common_name = "x", .names = v6[_i].names});
     proberscene_start_peer(&scene, &peer, &leaf, "::1");
-    struct ek_prober_target target = {v6[_i].component, peer.address, v6[_i].credential};
+    struct ek_prober_target target = {v6[_i].component, peer.address, v6[_i].credential, NULL};
     struct ek_prober_options options = {.timeout_ms = 10000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     proberscene_run_rounds(&scene, 1);
@@ -358,6 +359,105 @@ START_TEST(ipv6_is_reached)
     proberscene_stop(&scene);
     testserver_stop(peer.server);
     testpki_done(&leaf);
+}
+END_TEST
+
+/* own_only: the answer of another API server is no answer of the one that was called. */
+static const struct {
+    const char *address, *names, *host;
+    bool reached;
+} own[] = {
+    {"127.0.0.1", "DNS:kubernetes.default.svc,IP:127.0.0.1", "cp-b", true},
+    {"127.0.0.1", "DNS:kubernetes.default.svc,IP:127.0.0.1", NULL, true},
+    {"127.0.0.1", "DNS:kubernetes.default.svc,DNS:cp-a", "cp-a", true},
+    {"127.0.0.1", "DNS:kubernetes.default.svc,DNS:*.example.com", "cp-a.example.com", true},
+    {"127.0.0.1", "DNS:kubernetes.default.svc,DNS:cp-a,IP:127.0.0.2", "cp-b", false},
+    {"127.0.0.1", "DNS:kubernetes.default.svc,DNS:cp-a,IP:127.0.0.2", "127.0.0.1:6443", false},
+    {"127.0.0.1", "DNS:kubernetes.default.svc,DNS:cp-a", NULL, false},
+    {"127.0.0.1", "IP:127.0.0.1,DNS:cp-a", "cp-a", false},
+    {"::1", "DNS:kubernetes.default.svc,IP:::1", "cp-b", true},
+    {"::1", "DNS:kubernetes.default.svc,IP:::2", "cp-b", false},
+};
+
+START_TEST(another_api_server_gets_nothing)
+{
+    struct scene scene;
+    struct peer peer = {0};
+    bool v6_address = !strcmp(own[_i].address, "::1");
+
+    if (v6_address && !testserver_has_ipv6())
+        return;
+    proberscene_prepare(&scene);
+    scene.config->cert_data = ek_xstrdup(scene.client.cert);
+    scene.config->key_data = ek_xstrdup(scene.client.key);
+    proberscene_start_prober(&scene);
+    struct testpki_cert leaf = testpki_issue(
+        &scene.authority, &(struct testpki_spec){.common_name = "x", .names = own[_i].names});
+    proberscene_start_peer(&scene, &peer, &leaf, v6_address ? "::1" : NULL);
+    struct ek_prober_target target = {"kube-apiserver", peer.address, EK_PROBE_OWN, own[_i].host};
+    struct ek_prober_options options = {
+        .timeout_ms = 10000, .full_interval_ms = 60000, .own_only = true};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    const struct ek_probe *probe = proberscene_probe(&scene, peer.address);
+    ck_assert_msg(probe->reach.error.code == (own[_i].reached ? 0 : EK_E_TLS), "%s: %s",
+                  own[_i].names, probe->reach.error.message);
+    ck_assert_int_eq(probe->proven, own[_i].reached);
+    ck_assert_int_eq(probe->core != NULL, own[_i].reached);
+    ck_assert_int_eq(atomic_load(&peer.requests) > 0, own[_i].reached);
+    ck_assert_uint_eq(atomic_load(&peer.own), atomic_load(&peer.requests));
+    ck_assert(own[_i].reached || testserver_handshakes(peer.server) == 0);
+    /* Its names are known, by which its Lease may be found. */
+    ck_assert(probe->n_cert_names > 0 || strstr(own[_i].names, "default") == NULL);
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
+    testpki_done(&leaf);
+}
+END_TEST
+
+static void serve_ok(void *ctx, const struct testserver_request *request,
+                     struct testserver_conn *conn)
+{
+    (void)ctx;
+    (void)request;
+    testserver_reply(conn, 200, "", "ok");
+}
+
+/* The host name becomes known after the address; what was read stays when another server answers.
+ */
+START_TEST(documents_stay_while_another_server_answers)
+{
+    struct scene scene;
+    struct peer peer = {0};
+
+    proberscene_start(&scene);
+    proberscene_start_peer(&scene, &peer, &scene.leaf, NULL);
+    struct ek_prober_target target = {"kube-apiserver", peer.address, EK_PROBE_OWN, ""};
+    struct ek_prober_options options = {
+        .timeout_ms = 10000, .full_interval_ms = 60000, .own_only = true};
+    ek_prober_set(scene.prober, &target, 1, &options);
+    proberscene_run_rounds(&scene, 1);
+    const char *message = proberscene_probe(&scene, peer.address)->reach.error.message;
+    ck_assert_msg(strstr(message, "another API server answers at this address") &&
+                      strstr(message, "(it is for kubernetes.default.svc, cp-a)"),
+                  "%s", message);
+    target.host = "cp-a";
+    ek_prober_set(scene.prober, &target, 1, &options);
+    round_at(&scene, 0);
+    const struct ek_api_groups *core = proberscene_probe(&scene, peer.address)->core;
+    ck_assert_ptr_nonnull(core);
+    unsigned short port = testserver_port(peer.server);
+    testserver_stop(peer.server);
+    peer.server = testserver_start(&(struct testserver_options){
+        .handler = serve_ok, .port = port, .cert = scene.leaf.cert, .key = scene.leaf.key});
+    target.host = "cp-b";
+    ek_prober_set(scene.prober, &target, 1, &options);
+    round_at(&scene, 0);
+    const struct ek_probe *probe = proberscene_probe(&scene, peer.address);
+    ck_assert_int_eq(probe->reach.error.code, EK_E_TLS);
+    ck_assert(!probe->proven && probe->core == core);
+    proberscene_stop(&scene);
+    testserver_stop(peer.server);
 }
 END_TEST
 
@@ -373,5 +473,7 @@ int main(void)
     tcase_add_test(tc, the_token_is_renewed_in_time);
     tcase_add_test(tc, a_refused_token_is_replaced);
     tcase_add_loop_test(tc, ipv6_is_reached, 0, (int)EK_ARRAY_SIZE(v6));
+    tcase_add_loop_test(tc, another_api_server_gets_nothing, 0, (int)EK_ARRAY_SIZE(own));
+    tcase_add_test(tc, documents_stay_while_another_server_answers);
     return ek_test_run("prober_credentials", tc);
 }

@@ -17,8 +17,8 @@ START_TEST(asks_each_target_once)
     proberscene_start_peer(&scene, &a, &scene.leaf, NULL);
     proberscene_start_peer(&scene, &b, &scene.leaf, NULL);
     atomic_store(&b.minor, 35);
-    struct ek_prober_target targets[] = {{"kube-apiserver", a.address, EK_PROBE_OWN},
-                                         {"kube-apiserver", b.address, EK_PROBE_OWN}};
+    struct ek_prober_target targets[] = {{"kube-apiserver", a.address, EK_PROBE_OWN, NULL},
+                                         {"kube-apiserver", b.address, EK_PROBE_OWN, NULL}};
     struct ek_prober_options options = {.timeout_ms = 600000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, targets, 2, &options);
     ck_assert(!ek_prober_is_synced(scene.prober));
@@ -47,8 +47,8 @@ START_TEST(a_peer_that_hangs_delays_nobody)
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &a, &scene.leaf, NULL);
     proberscene_start_peer(&scene, &b, &scene.leaf, NULL);
-    struct ek_prober_target targets[] = {{"kube-apiserver", a.address, EK_PROBE_OWN},
-                                         {"kube-apiserver", b.address, EK_PROBE_OWN}};
+    struct ek_prober_target targets[] = {{"kube-apiserver", a.address, EK_PROBE_OWN, NULL},
+                                         {"kube-apiserver", b.address, EK_PROBE_OWN, NULL}};
     /* No second round begins with the long timeout, which a stalled peer would use up. */
     struct ek_prober_options options = {
         .timeout_ms = 600000, .full_interval_ms = 3600000, .interval_ms = 3600000};
@@ -84,7 +84,7 @@ START_TEST(light_rounds_follow_and_a_kick_is_full)
 
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &a, &scene.leaf, NULL);
-    struct ek_prober_target target = {"kube-apiserver", a.address, EK_PROBE_OWN};
+    struct ek_prober_target target = {"kube-apiserver", a.address, EK_PROBE_OWN, NULL};
     struct ek_prober_options options = {
         .timeout_ms = 600000, .full_interval_ms = 3600000, .interval_ms = 5};
     ek_prober_set(scene.prober, &target, 1, &options);
@@ -125,9 +125,9 @@ START_TEST(a_kick_for_those_that_are_absent)
     proberscene_start_peer(&scene, &a, &scene.leaf, NULL);
     proberscene_start_peer(&scene, &b, &scene.leaf, NULL);
     proberscene_start_peer(&scene, &c, &scene.leaf, NULL);
-    struct ek_prober_target targets[] = {{"kube-apiserver", a.address, EK_PROBE_OWN},
-                                         {"kube-apiserver", b.address, EK_PROBE_OWN},
-                                         {"kube-apiserver", c.address, EK_PROBE_OWN}};
+    struct ek_prober_target targets[] = {{"kube-apiserver", a.address, EK_PROBE_OWN, NULL},
+                                         {"kube-apiserver", b.address, EK_PROBE_OWN, NULL},
+                                         {"kube-apiserver", c.address, EK_PROBE_OWN, NULL}};
     struct ek_prober_options options = {
         .timeout_ms = 600000, .full_interval_ms = 3600000, .interval_ms = 3600000};
     ek_prober_set(scene.prober, targets, 3, &options);
@@ -172,7 +172,7 @@ START_TEST(without_openapi_and_metrics)
 
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &a, &scene.leaf, NULL);
-    struct ek_prober_target target = {"kube-apiserver", a.address, EK_PROBE_OWN};
+    struct ek_prober_target target = {"kube-apiserver", a.address, EK_PROBE_OWN, NULL};
     struct ek_prober_options options = {.timeout_ms = 600000,
                                         .full_interval_ms = 3600000,
                                         .interval_ms = 5,
@@ -201,8 +201,8 @@ START_TEST(targets_come_and_go)
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &a, &scene.leaf, NULL);
     proberscene_start_peer(&scene, &b, &scene.leaf, NULL);
-    struct ek_prober_target both[] = {{"kube-apiserver", a.address, EK_PROBE_OWN},
-                                      {"kube-apiserver", b.address, EK_PROBE_OWN}};
+    struct ek_prober_target both[] = {{"kube-apiserver", a.address, EK_PROBE_OWN, NULL},
+                                      {"kube-apiserver", b.address, EK_PROBE_OWN, NULL}};
     struct ek_prober_options options = {.timeout_ms = 600000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, both, 1, &options);
     proberscene_run_rounds(&scene, 1);
@@ -235,9 +235,10 @@ START_TEST(each_kind_proves_its_own_name)
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &server, &scene.leaf, NULL);
     proberscene_start_peer(&scene, &scheduler, &scene.other_leaf, NULL);
-    struct ek_prober_target targets[] = {{"kube-scheduler", scheduler.address, EK_PROBE_METRICS},
-                                         {"kube-scheduler", server.address, EK_PROBE_METRICS},
-                                         {"kube-apiserver", scheduler.address, EK_PROBE_OWN}};
+    struct ek_prober_target targets[] = {
+        {"kube-scheduler", scheduler.address, EK_PROBE_METRICS, NULL},
+        {"kube-scheduler", server.address, EK_PROBE_METRICS, NULL},
+        {"kube-apiserver", scheduler.address, EK_PROBE_OWN, NULL}};
     struct ek_prober_options options = {.timeout_ms = 600000, .full_interval_ms = 60000};
     for (size_t i = 0; i < EK_ARRAY_SIZE(targets); i++) {
         ek_prober_set(scene.prober, &targets[i], 1, &options);
@@ -259,7 +260,7 @@ START_TEST(closes_with_rounds_under_way)
     proberscene_start(&scene);
     proberscene_start_peer(&scene, &a, &scene.leaf, NULL);
     atomic_store(&a.stalled, true);
-    struct ek_prober_target target = {"kube-apiserver", a.address, EK_PROBE_OWN};
+    struct ek_prober_target target = {"kube-apiserver", a.address, EK_PROBE_OWN, NULL};
     struct ek_prober_options options = {.timeout_ms = 600000, .full_interval_ms = 60000};
     ek_prober_set(scene.prober, &target, 1, &options);
     uv_run(&scene.bench.loop, UV_RUN_NOWAIT);

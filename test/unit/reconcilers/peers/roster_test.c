@@ -239,6 +239,15 @@ static const struct {
      "cp-a 10.0.0.1:6443 EndpointSlice Certificate lease ready cert\n"
      "cp-b 10.0.0.2:6443 EndpointSlice Certificate lease ready cert\n",
      ""},
+    {"a certificate may have the name of the node, or a wildcard for it",
+     "slice 10.0.0.1 10.0.0.2 10.0.0.3\nnode a.example.com ip=10.0.0.1\n"
+     "node b.example.com ip=10.0.0.2\nnode c.sub.example.com ip=10.0.0.3\n"
+     "probe 10.0.0.1:6443 cert=a.example.com\nprobe 10.0.0.2:6443 cert=*.example.com\n"
+     "probe 10.0.0.3:6443 cert=*.example.com,a.example.com",
+     "a.example.com 10.0.0.1:6443 EndpointSlice - ready cert\n"
+     "b.example.com 10.0.0.2:6443 EndpointSlice - ready cert\n"
+     "c.sub.example.com 10.0.0.3:6443 EndpointSlice - ready\n",
+     ""},
     {"a certificate for all tells nobody apart",
      "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2\nprobe 10.0.0.1:6443 cert=cp-a,cp-b\n"
      "probe 10.0.0.2:6443 cert=kubernetes",

@@ -88,6 +88,13 @@ static const struct row {
      false,
      "Unreachable",
      false},
+    {"another server answers",
+     {.address = "1.1.1.1:1", .trusted = true, .reachable = true, .mismatched = true},
+     true,
+     false,
+     false,
+     "CertificateMismatch",
+     false},
     {"not ready",
      {.address = "1.1.1.1:1", .trusted = true, .reachable = true},
      true,
@@ -526,6 +533,53 @@ START_TEST(counts_what_fails)
 }
 END_TEST
 
+/* What another server at the address lists is not taken: not while it answers, and not from a probe
+ * that has kept it when the right one is back and its documents cannot be read. */
+START_TEST(takes_no_documents_of_another_server)
+{
+    static const struct ek_exclusions none = {0};
+    struct ek_view_source *source = ek_view_source_new();
+    struct ek_probe *probe = probe_of(true, true, NOW);
+    struct ek_probe *other = probe_of(true, true, NOW + 1000);
+    struct ek_peer peer = {.name = "a",
+                           .server_id = "id",
+                           .address = "1.1.1.1:1",
+                           .address_source = "",
+                           .trusted = true,
+                           .reachable = true,
+                           .probe = probe};
+    struct ek_peer_table table = {.peers = &peer, .n = 1};
+    size_t n;
+
+    ek_api_groups_unref(other->groups);
+    other->groups = document_of("other");
+    other->reach.tried_at_ms = NOW + 1000;
+    ck_assert_ptr_nonnull(ek_view_source_update(source, &table, &none, NOW));
+    peer.probe = other;
+    peer.mismatched = true;
+    const struct ek_view *view = ek_view_source_update(source, &table, &none, NOW + 1000);
+    ck_assert_ptr_nonnull(view);
+    ck_assert_str_eq(ek_view_peers(view, &n)->why_not, "CertificateMismatch");
+    ck_assert(!ek_view_peers(view, &n)->routable && !ek_view_peers(view, &n)->down);
+    ck_assert_int_eq(ek_view_peers(view, &n)->fetched_ms, NOW);
+    ck_assert_int_eq(ek_view_serves(view, 0, "g", "v1", "", ""), EK_VIEW_YES);
+    ck_assert_int_eq(ek_view_serves(view, 0, "other", "v1", "", ""), EK_VIEW_NO);
+    peer.mismatched = false;
+    view = ek_view_source_update(source, &table, &none, NOW + 2000);
+    ck_assert_ptr_nonnull(view);
+    ck_assert(ek_view_peers(view, &n)->routable);
+    ck_assert_int_eq(ek_view_serves(view, 0, "g", "v1", "", ""), EK_VIEW_YES);
+    ck_assert_int_eq(ek_view_serves(view, 0, "other", "v1", "", ""), EK_VIEW_NO);
+    other->discovery_answer.good_at_ms = NOW + 3000;
+    view = ek_view_source_update(source, &table, &none, NOW + 3000);
+    ck_assert_ptr_nonnull(view);
+    ck_assert_int_eq(ek_view_serves(view, 0, "other", "v1", "", ""), EK_VIEW_YES);
+    ek_view_source_free(source);
+    ek_probe_unref(probe);
+    ek_probe_unref(other);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("view_source");
@@ -540,5 +594,6 @@ int main(void)
     tcase_add_test(tcase, knows_a_server_by_both_names);
     tcase_add_test(tcase, takes_documents_of_ready_servers);
     tcase_add_test(tcase, counts_what_fails);
+    tcase_add_test(tcase, takes_no_documents_of_another_server);
     return ek_test_run("view_source", tcase);
 }
