@@ -13,6 +13,7 @@ struct ek_proxy_board {
     struct ek_proxy_trusts trusts;
     struct ek_bounds bounds;
     char *account;
+    struct ek_identity_names *names; /* NULL: not known */
     void (*on_stale)(void *ctx);
     void *ctx;
 };
@@ -34,6 +35,7 @@ void ek_proxy_board_free(struct ek_proxy_board *board)
     ek_view_unref(board->view);
     ek_proxy_trusts_done(&board->trusts);
     ek_free(board->account);
+    ek_identity_names_unref(board->names);
     pthread_mutex_destroy(&board->lock);
     ek_free(board);
 }
@@ -128,6 +130,23 @@ char *ek_proxy_board_account(struct ek_proxy_board *board)
     char *account = ek_xstrdup(board->account);
     pthread_mutex_unlock(&board->lock);
     return account;
+}
+
+void ek_proxy_board_set_names(struct ek_proxy_board *board, struct ek_identity_names *names)
+{
+    pthread_mutex_lock(&board->lock);
+    struct ek_identity_names *old = board->names;
+    board->names = names;
+    pthread_mutex_unlock(&board->lock);
+    ek_identity_names_unref(old);
+}
+
+struct ek_identity_names *ek_proxy_board_names(struct ek_proxy_board *board)
+{
+    pthread_mutex_lock(&board->lock);
+    struct ek_identity_names *names = ek_identity_names_ref(board->names);
+    pthread_mutex_unlock(&board->lock);
+    return names;
 }
 
 void ek_proxy_board_set_bounds(struct ek_proxy_board *board, const struct ek_bounds *bounds)

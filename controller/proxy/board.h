@@ -9,6 +9,7 @@
 
 #include "controller/http/tls.h"
 #include "reconcilers/peers/view.h"
+#include "reconcilers/proxy/identity_names.h"
 #include "reconcilers/skew/policy.h"
 
 struct ek_proxy_board;
@@ -48,6 +49,11 @@ void ek_proxy_board_set_account(struct ek_proxy_board *board, const char *author
 
 /* A copy, owned; a secret. */
 char *ek_proxy_board_account(struct ek_proxy_board *board);
+
+/* The headers from which the API servers take an identity; takes the reference. NULL: not known. */
+void ek_proxy_board_set_names(struct ek_proxy_board *board, struct ek_identity_names *names);
+/* The same, with a reference of the caller; NULL while they are not known. */
+struct ek_identity_names *ek_proxy_board_names(struct ek_proxy_board *board);
 
 /* The versions of the API servers, by which those of clients are judged; their names are dropped.
  */

@@ -40,7 +40,11 @@ bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identi
                                                 .host = HOST,
                                                 .remote_ip = front->conn->client->ip};
 
-    int rc = ek_identity_forward(&front->proxy->options.policy, &request, &x->identity, &x->head);
+    EK_AUTOPTR(ek_identity_names, ek_identity_names_unref) *names =
+        ek_proxy_board_names(front->proxy->config->board);
+    struct ek_identity_policy policy = front->proxy->options.policy;
+    policy.servers = names;
+    int rc = ek_identity_forward(&policy, &request, &x->identity, &x->head);
     if (!rc && !x->identity.refusal.code && !put_account(front))
         ek_proxy_answer_set(&x->identity.refusal, 503, 1,
                             "the credentials of the proxy are not known");

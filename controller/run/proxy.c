@@ -18,6 +18,7 @@
 #include "controller/run/proxy_config.h"
 #include "controller/run/proxy_debug.h"
 #include "controller/run/proxy_kubeconfig.h"
+#include "controller/run/proxy_names.h"
 #include "controller/run/proxy_options.h"
 #include "controller/run/proxy_recheck.h"
 #include "controller/run/serving.h"
@@ -56,6 +57,7 @@ struct process {
     struct ek_cert_watcher *trust;          /* NULL: no file has a part of it */
     struct ek_proxy_board *board;
     struct ek_proxy_account *impersonator; /* NULL: nobody is impersonated */
+    struct ek_proxy_names *names;          /* NULL: the front-proxy certificate is not used */
     struct ek_egress egress;               /* with --egress-proxy */
     struct ek_proxy_debug debug;
     struct ek_proxy_config proxy_config;
@@ -457,7 +459,7 @@ static void make_manager(struct process *p)
                                 .start = start_proxy,
                                 .stop = stop_proxy,
                                 .ctx = p};
-    struct ek_runnable watch, custom, runner, health;
+    struct ek_runnable watch, custom, names, runner, health;
 
     p->manager = ek_manager_new(&config);
     p->serving = ek_serving_new(&serving);
@@ -469,6 +471,10 @@ static void make_manager(struct process *p)
     ek_manager_add(p->manager, &health);
     ek_manager_add(p->manager, &watch);
     ek_manager_add(p->manager, &custom);
+    if (p->names) {
+        ek_proxy_names_runnable(p->names, &names);
+        ek_manager_add(p->manager, &names);
+    }
     ek_manager_add(p->manager, &runner);
     ek_manager_add(p->manager, &proxy);
     ek_serving_add_readyz(p->serving, "informer-sync", check_synced, p);
@@ -498,6 +504,8 @@ static int make(struct process *p, struct ek_err *err)
     if (rc)
         return rc;
     make_proxy(p);
+    if (p->proxy_config.options.policy.mode == EK_IDENTITY_FRONT_PROXY)
+        p->names = ek_proxy_names_new(&p->loop, p->client, p->board, p->log);
     make_controller(p);
     make_manager(p);
     const struct ek_proxy_debug_config debug = {.loop = &p->loop,
@@ -517,6 +525,7 @@ static void destroy(struct process *p)
     uv_close((uv_handle_t *)&p->stale, NULL);
     uv_close((uv_handle_t *)&p->recheck_timer, NULL);
     ek_proxy_account_close(p->impersonator);
+    ek_proxy_names_close(p->names);
     ek_cert_watcher_close(p->clients, NULL, NULL);
     ek_cert_watcher_close(p->trust, NULL, NULL);
     ek_cert_watcher_close(p->cert, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "controller/proxy/egress.h"
 #include "controller/run/proxy_debug.h"
+#include "reconcilers/proxy/fields.h"
 
 #define AT(member) .offset = offsetof(struct ek_proxy_command_options, member)
 
@@ -73,10 +74,10 @@ static const struct ek_flag proxy_flags[] = {
     {.name = "identity-headers",
      .type = EK_FLAG_STRINGS,
      AT(identity_headers),
-     .help = "`names` of further headers from which the API servers take an identity (their flags "
-             "that begin "
-             "with requestheader). The proxy removes these headers from requests, as it "
-             "removes X-Remote-*"},
+     .help = "`names` of further headers from which the API servers take an identity. The proxy "
+             "removes these headers from requests, as it removes X-Remote-*. It removes by itself, "
+             "with the front-proxy certificate, what the flags of API servers name that begin with "
+             "requestheader (ConfigMap kube-system/extension-apiserver-authentication)"},
     {.name = "identity-header-prefixes",
      .type = EK_FLAG_STRINGS,
      AT(identity_header_prefixes),
@@ -163,6 +164,16 @@ static const struct ek_flag_group serving_group = {"Serving flags", serving_flag
 const struct ek_flag_group *const ek_proxy_flag_groups[EK_PROXY_FLAG_GROUPS] = {
     &ek_run_cluster_group, &proxy_group, &serving_group, &ek_run_log_group};
 
+/* A name that is none protects nothing, and an empty prefix would drop each header. */
+static int check_names(const char *flag, const struct ek_flag_list *list, struct ek_err *err)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!ek_field_name_is_good(list->items[i]))
+            return ek_err_set(err, EK_E_INVAL, "--%s: \"%.100s\" is not the name of a header", flag,
+                              list->items[i]);
+    return 0;
+}
+
 int ek_proxy_options_check(const struct ek_proxy_command_options *o, struct ek_err *err)
 {
     bool has_cert = *o->proxy_client_cert_file, has_key = *o->proxy_client_key_file;
@@ -197,6 +208,9 @@ int ek_proxy_options_check(const struct ek_proxy_command_options *o, struct ek_e
         return ek_err_set(err, EK_E_INVAL, "--peer-bytes-per-second is negative");
     if (o->drain_ms < 0)
         return ek_err_set(err, EK_E_INVAL, "--drain-time is negative");
+    if (check_names("identity-headers", &o->identity_headers, err) ||
+        check_names("identity-header-prefixes", &o->identity_header_prefixes, err))
+        return EK_E_INVAL;
     struct ek_egress egress;
     int rc = *o->egress_proxy ? ek_egress_parse(o->egress_proxy, &egress, err) : 0;
     return rc ? ek_err_prefix(err, "--egress-proxy") : 0;

@@ -38,6 +38,8 @@ static bool begins(const char *name, const char *prefix)
 
 static bool is_of_policy(const struct ek_identity_policy *policy, const char *name)
 {
+    if (policy->servers && ek_identity_names_have(policy->servers, name))
+        return true;
     for (size_t i = 0; i < policy->n_names; i++)
         if (!strcasecmp(name, policy->names[i]))
             return true;

@@ -237,6 +237,28 @@ static bool judge_impersonation(struct look *look)
     return true;
 }
 
+static bool refuse_for_now(struct look *look, const char *why)
+{
+    ek_proxy_answer_set(&look->ret->refusal, 503, 1, "the request is refused: %s", why);
+    return false;
+}
+
+/* A client could send what an API server takes for its groups, or a request would run as the owner
+ * of the front-proxy certificate. */
+static bool judge_names(struct look *look)
+{
+    const struct ek_identity_names *servers = look->policy->servers;
+
+    if (!servers)
+        return refuse_for_now(look, "no client certificate is passed on before the ConfigMap "
+                                    "kube-system/" EK_IDENTITY_CONFIG_MAP " has been read");
+    if (!servers->takes_user)
+        return refuse_for_now(look, "no client certificate is passed on, because the API servers "
+                                    "do not take users from X-Remote-User "
+                                    "(--requestheader-username-headers)");
+    return true;
+}
+
 static bool judge_user(struct look *look)
 {
     const struct ek_identity_user *user = look->request->user;
@@ -254,6 +276,8 @@ static bool judge_user(struct look *look)
     if (!user_is_exact(user))
         return refuse(look, 401, "the client certificate names a user that no header can carry");
     if (look->policy->mode == EK_IDENTITY_IMPERSONATE && !judge_impersonation(look))
+        return false;
+    if (look->policy->mode == EK_IDENTITY_FRONT_PROXY && !judge_names(look))
         return false;
     look->ret->ours = true;
     return true;

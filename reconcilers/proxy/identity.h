@@ -20,6 +20,7 @@
 
 #include "api/base/buf.h"
 #include "reconcilers/proxy/answer.h"
+#include "reconcilers/proxy/identity_names.h"
 
 /* How the API server learns who a client with a certificate is. Tokens pass through in each mode.
  */
@@ -49,8 +50,10 @@ struct ek_identity_user {
 
 struct ek_identity_policy {
     enum ek_identity_mode mode;
-    /* Further names that the API servers take an identity from (ConfigMap
-     * kube-system/extension-apiserver-authentication); a prefix ends with "-". */
+    const struct ek_identity_names *servers; /* what the API servers say they take an identity
+                                                from; NULL: not known, so that FRONT_PROXY refuses
+                                                client certificates */
+    /* Further names that the API servers take an identity from. */
     const char *const *names;
     size_t n_names;
     const char *const *prefixes;

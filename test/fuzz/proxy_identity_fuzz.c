@@ -51,6 +51,7 @@ static void count(const char *line, size_t len, struct seen *seen)
                    {"X-Remote-", &seen->users},
                    {"X_Remote_", &seen->users},
                    {"X-Auth-User:", &seen->users},
+                   {"X-Custom-", &seen->users},
                    {"Impersonate-", &seen->impersonated},
                    {"X-Kubernetes-Peer-Proxied:", &seen->markers},
                    {"Authorization:", &seen->tokens}};
@@ -82,6 +83,19 @@ static void check(const struct ek_identity_policy *policy, const struct ek_ident
         fuzz_require(seen.impersonated == 2);
 }
 
+/* What the API servers take an identity from. */
+static struct ek_identity_names *make_servers(void)
+{
+    static const char json[] =
+        "{\"data\":{\"requestheader-username-headers\":\"[\\\"X-Remote-User\\\"]\","
+        "\"requestheader-group-headers\":\"[\\\"X-Custom-Group\\\"]\","
+        "\"requestheader-extra-headers-prefix\":\"[\\\"X-Custom-\\\"]\"}}";
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *object = NULL;
+
+    fuzz_require(ek_obj_parse(json, sizeof json - 1, &object, NULL) == 0);
+    return ek_identity_names_read(object, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct ek_identity_user user = {
@@ -89,12 +103,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ek_identity_pair pairs[FIELDS_MAX];
     struct ek_identity_result ret;
     EK_AUTO(ek_buf) out = {0};
+    static struct ek_identity_names *servers;
 
     if (size < 1)
         return 0;
+    if (!servers)
+        servers = make_servers();
     EK_AUTOFREE char *text = ek_xstrndup((const char *)data + 1, size - 1);
-    const struct ek_identity_policy policy = {
-        .mode = (enum ek_identity_mode)(data[0] % 3), .names = names, .n_names = 1};
+    const struct ek_identity_policy policy = {.mode = (enum ek_identity_mode)(data[0] % 3),
+                                              .names = names,
+                                              .n_names = 1,
+                                              .servers = servers};
     const struct ek_identity_request request = {.version = data[0] & 8    ? 20
                                                            : data[0] & 16 ? 10
                                                                           : 11,

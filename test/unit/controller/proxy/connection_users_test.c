@@ -38,7 +38,7 @@ static void handle(void *ctx, const struct testserver_request *request,
                    struct testserver_conn *conn)
 {
     const struct proxy_fixture_server *server = ctx;
-    char text[256], user[64], group[64];
+    char text[256], user[64], group[64], custom[64];
 
     if (fixture.config.options.policy.mode == EK_IDENTITY_IMPERSONATE) {
         show_account(request, conn);
@@ -46,8 +46,9 @@ static void handle(void *ctx, const struct testserver_request *request,
     }
     testserver_header(request, "X-Remote-User", user, sizeof user);
     testserver_header(request, "X-Remote-Group", group, sizeof group);
-    snprintf(text, sizeof text, "%s:%zu:%s%s%s", server->name, request->body_size, user,
-             *group ? "/" : "", group);
+    testserver_header(request, "X-Custom-Group", custom, sizeof custom);
+    snprintf(text, sizeof text, "%s:%zu:%s%s%s%s", server->name, request->body_size, user,
+             *group ? "/" : "", group, custom);
     testserver_reply(conn, 200, "Content-Type: text/plain\r\nConnection: close\r\n", text);
 }
 
@@ -105,6 +106,18 @@ static void hand_on_users(void)
     fixture.config.options.policy.mode = EK_IDENTITY_FRONT_PROXY;
 }
 
+/* The API servers take groups from X-Custom-Group, too. */
+static void know_names(void)
+{
+    static const char config_map[] =
+        "{\"data\":{\"requestheader-username-headers\":\"[\\\"X-Remote-User\\\"]\","
+        "\"requestheader-group-headers\":\"[\\\"X-Remote-Group\\\",\\\"X-Custom-Group\\\"]\"}}";
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *object = NULL;
+
+    ck_assert_int_eq(ek_obj_parse(config_map, sizeof config_map - 1, &object, NULL), 0);
+    ek_proxy_board_set_names(fixture.board, ek_identity_names_read(object, NULL));
+}
+
 /* A session of a client with that certificate; NULL: with none. */
 static SSL *connect_as(const struct testpki_cert *cert, const char *alpn)
 {
@@ -147,6 +160,7 @@ START_TEST(hands_on_the_user_of_a_certificate)
     struct testpki_cert cert = {0};
 
     hand_on_users();
+    know_names();
     if (name)
         cert = testpki_issue(
             &fixture.authority,
@@ -158,14 +172,16 @@ START_TEST(hands_on_the_user_of_a_certificate)
     if (!strcmp(users[_i].alpn, ALPN_H2)) {
         for (int i = 0; i < 2; i++) {
             const struct h2_client_stream *one = h2_client_request(
-                &client, "GET", JOBS, "x-remote-user: admin\nx-remote-group: system:masters\n", 0);
+                &client, "GET", JOBS,
+                "x-remote-user: admin\nx-remote-group: system:masters\nx-custom-group: a\n", 0);
             run_until_closed(one);
             ck_assert_str_eq(ek_buf_str(&one->body), users[_i].body);
         }
     } else {
         char *got = http_tls_exchange(ssl,
                                       "GET " JOBS " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
-                                      "X-Remote-User: admin\r\nX-Remote-Group: g\r\n\r\n",
+                                      "X-Remote-User: admin\r\nX-Remote-Group: g\r\n"
+                                      "X-CUSTOM-GROUP: system:masters\r\n\r\n",
                                       65536, NULL);
         const char *body = strstr(got, "\r\n\r\n");
         ck_assert_msg(body && !strcmp(body + 4, users[_i].body), "%s", got);
@@ -174,6 +190,30 @@ START_TEST(hands_on_the_user_of_a_certificate)
     finish();
     if (name)
         testpki_done(&cert);
+}
+END_TEST
+
+/* Until it is known what the API servers take an identity from, a client could send it. */
+START_TEST(refuses_certificates_until_the_names_are_known)
+{
+    struct testpki_cert cert = testpki_issue(
+        &fixture.authority, &(struct testpki_spec){.common_name = "jane", .organization = "dev"});
+
+    hand_on_users();
+    proxy_fixture_start(&fixture);
+    h2_client_init(&client, 0);
+    fd = proxy_fixture_connect(&fixture);
+    ssl = connect_as(&cert, ALPN_H2);
+    const struct h2_client_stream *one = h2_client_request(&client, "GET", JOBS, "", 0);
+    run_until_closed(one);
+    ck_assert_int_eq(one->status, 503);
+    ck_assert_ptr_nonnull(strstr(ek_buf_str(&one->body), "extension-apiserver-authentication"));
+    know_names();
+    one = h2_client_request(&client, "GET", JOBS, "", 0);
+    run_until_closed(one);
+    ck_assert_str_eq(ek_buf_str(&one->body), "b:0:jane/dev");
+    finish();
+    testpki_done(&cert);
 }
 END_TEST
 
@@ -298,6 +338,7 @@ int main(void)
     tcase_set_timeout(tcase, 600);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, hands_on_the_user_of_a_certificate, 0, (int)EK_ARRAY_SIZE(users));
+    tcase_add_test(tcase, refuses_certificates_until_the_names_are_known);
     tcase_add_loop_test(tcase, impersonates, 0, (int)EK_ARRAY_SIZE(impersonated));
     return ek_test_run("connection_users", tcase);
 }

@@ -50,14 +50,36 @@ static const struct ek_identity_user users[] = {
     ['o'] = {"jane", "", (const char *const[]){"dev", "system:unauthenticated"}, 2, NULL, 0},
 };
 
+/* What API servers write; in the second one nothing that the proxy sends. */
+static const char config_map[] =
+    "{\"data\":{\"requestheader-username-headers\":\"[\\\"X-Remote-User\\\"]\","
+    "\"requestheader-uid-headers\":\"[\\\"X-Remote-Uid\\\",\\\"X-Custom-Uid\\\"]\","
+    "\"requestheader-group-headers\":\"[\\\"X-Remote-Group\\\",\\\"X-Custom-Group\\\"]\","
+    "\"requestheader-extra-headers-prefix\":\"[\\\"X-Remote-Extra-\\\",\\\"X-Custom.\\\"]\"}}";
+static const char others[] = "{\"data\":{\"requestheader-username-headers\":\"[\\\"X-User\\\"]\","
+                             "\"requestheader-group-headers\":\"[\\\"X-Remote-User\\\"]\"}}";
+
+static struct ek_identity_names *names_of(const char *json)
+{
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *object = NULL;
+
+    ck_assert_int_eq(ek_obj_parse(json, strlen(json), &object, NULL), 0);
+    return ek_identity_names_read(object, NULL);
+}
+
 /* As text: the lines without those that stand in each, joined by "|"; or "code why". */
 static char *forward(char mode, char user, int version, const char *fields,
                      struct ek_identity_result *ret)
 {
+    EK_AUTOPTR(ek_identity_names, ek_identity_names_unref) *servers =
+        mode == 'f'   ? names_of(config_map)
+        : mode == 'o' ? names_of(others)
+                      : NULL;
     const struct ek_identity_policy policy = {
-        .mode = mode == 'f'   ? EK_IDENTITY_FRONT_PROXY
+        .mode = mode == 't'   ? EK_IDENTITY_TOKENS
                 : mode == 'i' ? EK_IDENTITY_IMPERSONATE
-                              : EK_IDENTITY_TOKENS,
+                              : EK_IDENTITY_FRONT_PROXY,
+        .servers = servers,
         .names = configured,
         .n_names = EK_ARRAY_SIZE(configured),
         .prefixes = prefixes,
@@ -100,8 +122,10 @@ static char *forward(char mode, char user, int version, const char *fields,
 #define TOKEN "Authorization: Bearer t"
 #define JANE  "X-Remote-User: jane"
 
-/* mode: 't'okens, 'f'ront-proxy, 'i'mpersonate. user: 0 without a certificate. Expected text that
- * begins with a digit is a refusal, of which the beginning of the reason is compared. */
+/* mode: 't'okens, 'f'ront-proxy, 'i'mpersonate; 'n' and 'o': front-proxy, while what the API
+ * servers take an identity from is not known, or is nothing that the proxy sends. user: 0 without a
+ * certificate. Expected text that begins with a digit is a refusal, of which the beginning of the
+ * reason is compared. */
 static const struct {
     const char *name;
     char mode, user;
@@ -193,6 +217,20 @@ static const struct {
     {"X-Remote-Uid, -Group, -Extra", 'f', 'u',
      H "|X-Remote-Uid: 1|X-Remote-Group: system:masters|X-Remote-Extra-a: b", JANE},
     {"configured names", 't', 0, H "|X-Auth-User: admin|X-AUTH-GROUP: g|X-Auth-Extra-a: b", ""},
+    {"names of the API servers", 'f', 'u',
+     H "|X-Custom-Group: system:masters|x-custom-UID: 1|X-Custom.scopes: a|X-Custom: b",
+     "X-Custom: b|" JANE},
+    {"names of the API servers beside a token", 'f', 0, H "|" TOKEN "|X-Custom-Group: g", TOKEN},
+    {"Connection names one of them", 'f', 'u', H "|Connection: X-Custom-Group",
+     "400 its Connection header names"},
+    {"what imitates one of them", 'f', 'u', H "|X_Custom_Group: g",
+     "400 a header imitates a protected"},
+    {"names that are not known", 'n', 'u', H,
+     "503 no client certificate is passed on before the ConfigMap "
+     "kube-system/extension-apiserver-authentication has been read"},
+    {"names that are not known, and a token", 'n', 0, H "|" TOKEN, TOKEN},
+    {"API servers that take no user from us", 'o', 'u', H,
+     "503 no client certificate is passed on, because the API servers do not take users from"},
     {"a name that only begins so", 't', 0, H "|X-Auth-Users: a", "X-Auth-Users: a"},
     {"underscores elsewhere", 't', 0, H "|My_Header: x", "My_Header: x"},
     {"the marker is not passed on", 't', 0, H "|x-kubernetes-peer-proxied: false", ""},
