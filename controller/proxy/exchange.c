@@ -209,9 +209,10 @@ void ek_exchange_forward__(struct ek_proxy_front *front)
                                              .can_resend =
                                                  !x->forwarded || ek_relay_can_repeat(front->relay),
                                              .upgrade = x->identity.upgrade != NULL,
-                                             .turn = front->proxy->turn++};
+                                             .turn = front->proxy->turn};
         memset(&decision, 0, sizeof decision);
         ek_route_decide(&input, &decision);
+        front->proxy->turn += decision.turned;
         if (decision.kind == EK_ROUTE_FORWARD)
             ek_route_remember(&front->conn->memory, peers, input.n_peers, decision.peer);
     } while (decision.kind == EK_ROUTE_FORWARD && !ek_exchange_send__(front, decision.peer));

@@ -60,23 +60,40 @@ static bool is_candidate(const struct ek_route_peer *peer, enum ek_route_serves 
     return peer->routable && peer->mark == EK_ROUTE_UNTRIED && peer->serves == serves;
 }
 
-/* The peer among those that serve it (by what the documents say) that is to get the request. */
-static size_t choose(const struct ek_route_input *in, enum ek_route_serves serves)
+/* The nth of the candidates with that load. */
+static size_t equal_in_turn(const struct ek_route_input *in, enum ek_route_serves serves,
+                            size_t in_flight, size_t nth)
 {
-    size_t best = NONE;
+    size_t i = 0;
+
+    while (!is_candidate(&in->peers[i], serves) || in->peers[i].in_flight != in_flight || nth-- > 0)
+        i++;
+    return i;
+}
+
+/* The peer among those that serve it (by what the documents say) that is to get the request. */
+static size_t choose(const struct ek_route_input *in, enum ek_route_serves serves, bool *ret_turned)
+{
+    size_t best = NONE, equals = 0;
+
+    *ret_turned = false;
 
     for (size_t i = 0; i < EK_ROUTE_KEPT_MAX && in->memory->names[i]; i++) {
         size_t at = find(in->peers, in->n_peers, in->memory->names[i]);
         if (at != NONE && is_candidate(&in->peers[at], serves))
             return at;
     }
-    for (size_t k = 0; k < in->n_peers; k++) {
-        size_t i = (in->turn + k) % in->n_peers;
-        if (is_candidate(&in->peers[i], serves) &&
-            (best == NONE || in->peers[i].in_flight < in->peers[best].in_flight))
-            best = i;
+    for (size_t i = 0; i < in->n_peers; i++) {
+        if (!is_candidate(&in->peers[i], serves) ||
+            (best != NONE && in->peers[i].in_flight > in->peers[best].in_flight))
+            continue;
+        equals =
+            best != NONE && in->peers[i].in_flight == in->peers[best].in_flight ? equals + 1 : 1;
+        best = i;
     }
-    return best;
+    *ret_turned = equals > 1;
+    return equals > 1 ? equal_in_turn(in, serves, in->peers[best].in_flight, in->turn % equals)
+                      : best;
 }
 
 /* ---- What the attempts so far mean ---- */
@@ -145,6 +162,17 @@ static bool after_failure(const struct ek_route_input *in, const struct past *pa
     return false;
 }
 
+/* To a peer that has not been asked. Without the body of the request, which a peer has taken that
+ * does not know the type, only the client can ask it. */
+static void ask_another(const struct ek_route_input *in, const struct past *past, size_t peer,
+                        struct ek_route_decision *ret)
+{
+    if (past->unknown && !in->can_resend)
+        answer(ret, RETRY_AFTER_S, "another API server may serve the requested resource");
+    else
+        forward(ret, peer);
+}
+
 /* No peer that serves it by its documents is left. */
 static void nobody(const struct ek_route_input *in, const struct past *past,
                    struct ek_route_decision *ret)
@@ -153,9 +181,9 @@ static void nobody(const struct ek_route_input *in, const struct past *past,
         give_up(in, ret, "an API server that may serve the request cannot be reached");
         return;
     }
-    size_t peer = !past->unknown || in->can_resend ? choose(in, EK_ROUTE_NO) : NONE;
+    size_t peer = choose(in, EK_ROUTE_NO, &ret->turned);
     if (peer != NONE)
-        forward(ret, peer);
+        ask_another(in, past, peer, ret);
     else if (in->held == EK_ROUTE_UNKNOWN_TYPE)
         ret->kind = EK_ROUTE_PASS_ON;
     else
@@ -175,14 +203,12 @@ void ek_route_decide(const struct ek_route_input *in, struct ek_route_decision *
     }
     if (after_failure(in, &past, ret))
         return;
-    size_t peer = choose(in, EK_ROUTE_YES);
+    size_t peer = choose(in, EK_ROUTE_YES, &ret->turned);
     /* Peers whose documents are not known may serve it; those with documents go first. */
     if (peer == NONE)
-        peer = choose(in, EK_ROUTE_UNKNOWN);
-    if (peer != NONE && past.unknown && !in->can_resend)
-        answer(ret, RETRY_AFTER_S, "another API server may serve the requested resource");
-    else if (peer != NONE)
-        forward(ret, peer);
+        peer = choose(in, EK_ROUTE_UNKNOWN, &ret->turned);
+    if (peer != NONE)
+        ask_another(in, &past, peer, ret);
     else
         nobody(in, &past, ret);
 }

@@ -16,7 +16,8 @@
  *   6. When every known peer has said that it does not serve the resource, a peer is asked all the
  *      same: it authenticates, authorizes and audits, and may know a type that is a moment old.
  *   7. An answer 404 that says that the type is unknown (ek_route_is_unknown_type) is not passed on
- *      while another peer may serve the type. It is passed on once every known peer has said so.
+ *      while another peer may serve the type. It is passed on once every known peer has said so. A
+ *      request whose body has gone to the peer goes to no other one: 503 with Retry-After.
  *   8. A request whose peer failed before a byte of its answer came goes to one more peer, once:
  *      any request of which nothing was sent; one that was sent only if it reads and does not run
  *      anything (as net/http:Request.isReplayable of Go, less strict for no method).
@@ -76,7 +77,7 @@ struct ek_route_input {
     bool can_resend; /* all bytes of the request that were sent to a peer are still at hand; true
                         for a request without a body */
     bool upgrade;    /* the client requests an upgrade of the connection */
-    size_t turn;     /* any number that differs from request to request: it breaks ties */
+    size_t turn;     /* any number; it breaks a tie, and is to be another one after that (turned) */
 };
 
 enum ek_route_kind {
@@ -88,6 +89,9 @@ enum ek_route_kind {
 struct ek_route_decision {
     enum ek_route_kind kind;
     size_t peer;
+    bool turned; /* the turn has chosen among peers with the same load. Were the turn to advance
+                    with each request, connections of as many requests as there are peers would all
+                    begin at the same one */
     struct ek_proxy_answer answer;
 };
 

@@ -76,6 +76,7 @@ static const struct {
     {"the only capable one", GET, "a:n b:y c:n", "", "", "b"},
     {"the least loaded", GET, "a:y3 b:y1 c:y2", "", "", "b"},
     {"in turn among equals", GET, "a:y b:y c:y", "", "1", "b"},
+    {"in turn among those that can serve it", GET, "a:y b:n c:y d:y1 e:y", "", "2", "e"},
     {"in turn among equals, wrapped", GET, "a:y b:y c:y", "", "5", "c"},
     {"the load before the turn", GET, "a:y b:y1 c:y1", "", "1", "a"},
     {"not the least loaded that does not serve it", GET, "a:n b:y9", "", "", "b"},
@@ -111,7 +112,11 @@ static const struct {
     {"503 while a peer is not known", GET, "a:n! b:u-", "a", "", "503+"},
     {"a write goes to another, too", POST, "a:y! b:y", "", "", "b"},
     {"a write without its body cannot", POST, "a:y! b:y", "", "r", "503+"},
-    {"a write without its body, and no holder", POST, "a:y! b:n", "", "r", "pass"},
+    {"a write without its body, and no holder", POST, "a:y! b:n", "", "r", "503+"},
+    {"a write without its body, which one of several refused", POST, "a:n! b:n c:n", "", "r",
+     "503+"},
+    {"a write without its body, and nobody to ask", POST, "a:y! b:n!", "", "r", "pass"},
+    {"a write without its body, and nobody up to ask", POST, "a:y! b:n-", "", "r", "pass"},
     {"more than one may say so", GET, "a:y! b:y! c:y", "", "", "c"},
     {"one failed, one said so, one is left", GET, "a:yx b:y! c:y", "", "", "c"},
     {"one failed, the rest said so", GET, "a:yx b:y! c:n!", "", "", "503+"},
@@ -413,6 +418,188 @@ START_TEST(refusal_in_protobuf)
 }
 END_TEST
 
+/* ---- What holds for any peers, and for any end of each attempt ---- */
+
+#define RUNS 200000
+
+/* xorshift64 (Marsaglia, 2003); the same numbers in each run. */
+static unsigned below(uint64_t *seed, unsigned n)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return (unsigned)(*seed >> 33) % n;
+}
+
+static void any_peers(uint64_t *seed, struct table *t)
+{
+    t->n = below(seed, 6);
+    for (size_t i = 0; i < t->n; i++) {
+        snprintf(t->names[i], sizeof t->names[i], "%c", (char)('a' + (int)i));
+        t->peers[i] = (struct ek_route_peer){.name = t->names[i],
+                                             .routable = below(seed, 4) > 0,
+                                             .serves = (enum ek_route_serves)below(seed, 3),
+                                             .in_flight = below(seed, 3)};
+    }
+}
+
+static size_t count_marks(const struct table *t, enum ek_route_mark mark)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        n += t->peers[i].mark == mark;
+    return n;
+}
+
+/* A peer may serve it that has not said that it does not. */
+static bool may_exist(const struct table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->peers[i].serves != EK_ROUTE_NO && t->peers[i].mark != EK_ROUTE_UNKNOWN_TYPE)
+            return true;
+    return false;
+}
+
+/* A peer could be asked and has not been. */
+static bool anyone_left(const struct table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->peers[i].routable && t->peers[i].mark == EK_ROUTE_UNTRIED)
+            return true;
+    return false;
+}
+
+static bool is_kept(const struct ek_route_memory *memory, const char *name)
+{
+    for (size_t i = 0; i < EK_ROUTE_KEPT_MAX && memory->names[i]; i++)
+        if (!strcmp(memory->names[i], name))
+            return true;
+    return false;
+}
+
+static void check_forward(const struct table *t, const struct ek_route_input *in, size_t peer)
+{
+    const struct ek_route_peer *to = &t->peers[peer];
+    size_t sent = count_marks(t, EK_ROUTE_SENT);
+    size_t failed = sent + count_marks(t, EK_ROUTE_NOT_SENT) + count_marks(t, EK_ROUTE_REFUSED);
+
+    ck_assert(to->routable && to->mark == EK_ROUTE_UNTRIED && failed <= 1);
+    ck_assert(in->can_resend || (!failed && !count_marks(t, EK_ROUTE_UNKNOWN_TYPE)));
+    ck_assert(!sent || (in->request->reads && !in->request->runs && !in->upgrade));
+    for (size_t i = 0; i < t->n; i++) {
+        const struct ek_route_peer *other = &t->peers[i];
+        if (i == peer || !other->routable || other->mark != EK_ROUTE_UNTRIED)
+            continue;
+        /* One that serves it goes before one that is not known, and that before one that does not;
+         * one that is kept before others, and the least loaded of these. */
+        ck_assert(to->serves == EK_ROUTE_YES || other->serves != EK_ROUTE_YES);
+        ck_assert(to->serves != EK_ROUTE_NO || other->serves == EK_ROUTE_NO);
+        if (other->serves == to->serves && !is_kept(in->memory, to->name))
+            ck_assert(!is_kept(in->memory, other->name) && to->in_flight <= other->in_flight);
+    }
+}
+
+static void check_end(const struct table *t, const struct ek_route_input *in,
+                      const struct ek_route_decision *d)
+{
+    if (d->kind == EK_ROUTE_PASS_ON) {
+        ck_assert_int_ne(in->held, EK_ROUTE_UNTRIED);
+        /* A 404 goes to the client only once everybody who can be asked has said so. */
+        if (in->held == EK_ROUTE_UNKNOWN_TYPE)
+            ck_assert(!may_exist(t) && !anyone_left(t));
+        return;
+    }
+    ck_assert_int_eq(d->answer.code, 503);
+    /* A client repeats a write, too, when it is told to. */
+    if (count_marks(t, EK_ROUTE_SENT) && !in->request->reads)
+        ck_assert_int_eq(d->answer.retry_after_s, 0);
+}
+
+START_TEST(properties)
+{
+    static const char *const requests[][2] = {
+        {"GET", "/api/v1/pods"},
+        {"POST", "/api/v1/namespaces/d/pods"},
+        {"GET", "/api/v1/namespaces/d/pods/p/exec?command=ls"},
+        {"DELETE", "/api/v1/namespaces/d/pods/p"}};
+    uint64_t seed = 88172645463325252U;
+
+    for (int run = 0; run < RUNS; run++) {
+        unsigned r = below(&seed, EK_ARRAY_SIZE(requests)), steps = 0;
+        struct ek_route_memory memory = {0};
+        struct table t;
+        EK_AUTO(ek_proxy_request) request;
+        struct ek_proxy_answer refused;
+        struct ek_route_decision d;
+
+        any_peers(&seed, &t);
+        ck_assert(ek_proxy_request_read(requests[r][0], requests[r][1], &request, &refused));
+        for (size_t i = 0; i < below(&seed, 3) && t.n > 0; i++)
+            ek_route_remember(&memory, t.peers, t.n, below(&seed, (unsigned)t.n));
+        struct ek_route_input in = {.request = &request,
+                                    .peers = t.peers,
+                                    .n_peers = t.n,
+                                    .memory = &memory,
+                                    .can_resend = true,
+                                    .upgrade = r == 2,
+                                    .turn = below(&seed, 100)};
+        for (;; steps++) {
+            ck_assert_uint_le(steps, t.n);
+            ek_route_decide(&in, &d);
+            if (d.kind != EK_ROUTE_FORWARD)
+                break;
+            check_forward(&t, &in, d.peer);
+            ek_route_remember(&memory, t.peers, t.n, d.peer);
+            t.peers[d.peer].mark = (enum ek_route_mark)below(&seed, EK_ROUTE_REFUSED + 1);
+            in.held = t.peers[d.peer].mark >= EK_ROUTE_UNKNOWN_TYPE ? t.peers[d.peer].mark
+                                                                    : EK_ROUTE_UNTRIED;
+            in.can_resend = in.can_resend && below(&seed, 3) > 0;
+            if (t.peers[d.peer].mark == EK_ROUTE_UNTRIED) /* it was answered */
+                break;
+        }
+        if (d.kind != EK_ROUTE_FORWARD)
+            check_end(&t, &in, &d);
+        ek_route_memory_done(&memory);
+    }
+}
+END_TEST
+
+/* Connections with the same number of requests each, one after the other: the first request of each
+ * goes to the API servers in turn. */
+START_TEST(connections_take_turns)
+{
+    EK_AUTO(ek_proxy_request) request;
+    struct ek_proxy_answer refused;
+    struct ek_route_decision d;
+    struct table t;
+
+    read_peers("a:y b:y c:y", &t);
+    ck_assert(ek_proxy_request_read("GET", "/api/v1/pods", &request, &refused));
+    for (unsigned per = 1; per <= 6; per++) {
+        size_t requests[3] = {0}, turn = 0;
+        for (int connection = 0; connection < 12; connection++) {
+            struct ek_route_memory memory = {0};
+            for (unsigned i = 0; i < per; i++) {
+                ek_route_decide(&(struct ek_route_input){.request = &request,
+                                                         .peers = t.peers,
+                                                         .n_peers = t.n,
+                                                         .memory = &memory,
+                                                         .can_resend = true,
+                                                         .turn = turn},
+                                &d);
+                turn += d.turned;
+                ek_route_remember(&memory, t.peers, t.n, d.peer);
+                requests[d.peer]++;
+            }
+            ek_route_memory_done(&memory);
+        }
+        for (size_t i = 0; i < 3; i++)
+            ck_assert_uint_eq(requests[i], 4 * per);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("route");
@@ -424,5 +611,7 @@ int main(void)
     tcase_add_test(tcase, long_body);
     tcase_add_loop_test(tcase, refusal, 0, EK_ARRAY_SIZE(refusals));
     tcase_add_test(tcase, refusal_in_protobuf);
+    tcase_add_test(tcase, properties);
+    tcase_add_test(tcase, connections_take_turns);
     return ek_test_run("proxy_route", tcase);
 }
