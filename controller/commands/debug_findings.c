@@ -308,6 +308,14 @@ static void judge_certificate(struct findings *f, const char *whose, yyjson_val 
         find(f, "%s expires in %s", whose, ek_duration_human(at - now, human));
 }
 
+/* One that has ended is no fault; one that lives holds answers back. */
+static void judge_unprobed(struct findings *f, yyjson_val *peer)
+{
+    if (!strcmp(str(peer, "reason"), "NoAddress"))
+        find(f, "%s %s: nothing in the cluster names its address", str(peer, "component"),
+             str(peer, "name"));
+}
+
 static void judge_peer(struct findings *f, yyjson_val *peer)
 {
     yyjson_val *answers = yyjson_obj_get(peer, "answers");
@@ -315,6 +323,10 @@ static void judge_peer(struct findings *f, yyjson_val *peer)
     const char *message = ek_json_str(reach, "error", "message", NULL);
     char who[256], whose[288], buf[EK_TIME_SIZE];
 
+    if (!*str(peer, "address")) {
+        judge_unprobed(f, peer);
+        return;
+    }
     snprintf(who, sizeof who, "%s %s", str(peer, "component"), str(peer, "address"));
     if (!answers) {
         find(f, "%s: not probed yet", who);

@@ -521,7 +521,7 @@ static void add_api_server(const struct report *r, yyjson_val *v, struct ek_text
     if (!yyjson_obj_get(v, "routable"))
         return;
     const char *cells[] = {or_dash(str(v, "name")),
-                           str(v, "address"),
+                           or_dash(str(v, "address")),
                            yes_no(v, "routable"),
                            or_dash(str(v, "reason")),
                            yes_no(v, "down"),
@@ -547,7 +547,8 @@ static void report_peers(const struct report *r)
         if (!is_asked_for(r, v, "address") && !is_asked_for(r, v, "name"))
             continue;
         add_api_server(r, v, servers);
-        add_peer(r, v, table);
+        if (*str(v, "address")) /* else it is known and not probed */
+            add_peer(r, v, table);
         add_questions(r, v, questions);
     }
     put_table(r, "API SERVERS", servers);

@@ -215,6 +215,8 @@ static void put_peers(const struct ek_debug *debug, const struct ek_debug_doc *d
     struct peers peers = {debug, {d, list, 0}};
 
     ek_prober_each(debug->prober, put_peer, &peers);
+    if (debug->unprobed)
+        peers.list.n += debug->unprobed(debug->ctx, d, list);
     ek_debug_put_count(d, "peersTotal", peers.list.n);
 }
 

@@ -60,7 +60,10 @@ struct ek_debug {
     bool (*may_write)(void *ctx);
     /* Adds what is known of the API server at that address besides its probe. NULL: nothing is. */
     void (*peer)(void *ctx, const char *address, const struct ek_debug_doc *doc);
-    void *ctx; /* of both */
+    /* Appends the API servers that are known and not probed to list, an array of doc; returns how
+     * many. NULL: none. */
+    size_t (*unprobed)(void *ctx, const struct ek_debug_doc *doc, yyjson_mut_val *list);
+    void *ctx; /* of these */
 };
 
 /* The process that sent the request; for the log record of a change. */

@@ -465,6 +465,13 @@ const char *ek_controller_debug_peer(const struct ek_controller *controller, con
     return subject->debug_peer ? subject->debug_peer(controller->data, address, doc) : NULL;
 }
 
+size_t ek_controller_debug_unprobed(const struct ek_controller *controller,
+                                    const struct ek_debug_doc *doc, yyjson_mut_val *list)
+{
+    const struct ek_subject *subject = controller->subject;
+    return subject->debug_unprobed ? subject->debug_unprobed(controller->data, doc, list) : 0;
+}
+
 struct ek_watchset *ek_controller_watchset(const struct ek_controller *controller)
 {
     return controller->watchset;

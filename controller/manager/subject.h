@@ -174,6 +174,10 @@ struct ek_subject {
      * and returns its name (borrowed until the next run), NULL for none: of skew alone. */
     const char *(*debug_peer)(const void *subject, const char *address,
                               const struct ek_debug_doc *doc);
+    /* Appends each API server that has no address to probe to list, an array of doc; returns how
+     * many: of skew alone. */
+    size_t (*debug_unprobed)(const void *subject, const struct ek_debug_doc *doc,
+                             yyjson_mut_val *list);
     /* Ends and releases the subject (required); done is called from the loop, or at once. The watch
      * set is closing and must not be read any more. */
     void (*close)(void *subject, void (*done)(void *ctx), void *ctx);
@@ -217,6 +221,10 @@ struct ek_prober *ek_controller_prober(const struct ek_controller *controller);
 /* As debug_peer of its subject; NULL for subjects without it. */
 const char *ek_controller_debug_peer(const struct ek_controller *controller, const char *address,
                                      const struct ek_debug_doc *doc);
+
+/* As debug_unprobed of its subject; 0 for subjects without it. */
+size_t ek_controller_debug_unprobed(const struct ek_controller *controller,
+                                    const struct ek_debug_doc *doc, yyjson_mut_val *list);
 
 /* The row of the registry for a subject; ek_registry_set takes its controller. */
 struct ek_controller_row ek_subject_registry_row(const struct ek_subject *subject);

@@ -114,6 +114,23 @@ static void forget_gone(struct process *p, const struct ek_view *before, const s
             ek_proxy_metrics_peer_gone(p->proxy_metrics, peers[i].name);
 }
 
+/* The API servers that take no requests, each with the reason. */
+static void log_view(const struct process *p, const struct ek_view *view, size_t routable)
+{
+    EK_AUTO(ek_buf) others;
+    size_t n = 0;
+    const struct ek_view_peer *peers = ek_view_peers(view, &n);
+
+    ek_buf_init(&others, (size_t)16 * 1024);
+    for (size_t i = 0; i < n; i++)
+        if (!peers[i].routable)
+            ek_buf_printf(&others, "%s%.100s (%s)", others.len ? ", " : "", peers[i].name,
+                          peers[i].why_not);
+    ek_log_info(p->log, "New view of the API servers", EK_U("apiServers", n),
+                EK_U("routable", routable), EK_S("notRoutable", ek_buf_str(&others)),
+                EK_B("complete", ek_view_is_complete(view)));
+}
+
 static void on_bounds(void *ctx, const struct ek_bounds *bounds)
 {
     struct process *p = ctx;
@@ -134,8 +151,7 @@ static void on_view(void *ctx, const struct ek_view *view, uint64_t took_ns)
         ek_proxy_metrics_merged(p->proxy_metrics, (double)took_ns / 1e9);
     ek_proxy_board_set_view(p->board, ek_view_ref(view));
     if (is_news(before, view))
-        ek_log_info(p->log, "New view of the API servers", EK_U("apiServers", n),
-                    EK_U("routable", routable), EK_B("complete", ek_view_is_complete(view)));
+        log_view(p, view, routable);
 }
 
 static int check_view(void *ctx, struct ek_err *err)

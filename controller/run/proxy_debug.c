@@ -25,6 +25,12 @@ static void put_peer(void *ctx, const char *address, const struct ek_debug_doc *
     ek_debug_put_count(doc, "inFlight", stats.in_flight);
 }
 
+static size_t put_unprobed(void *ctx, const struct ek_debug_doc *doc, yyjson_mut_val *list)
+{
+    const struct ek_proxy_debug *debug = ctx;
+    return ek_controller_debug_unprobed(debug->config.controller, doc, list);
+}
+
 static void on_request(void *ctx, const char *line, size_t len, const struct ek_debug_peer *peer,
                        struct ek_buf *out)
 {
@@ -66,6 +72,7 @@ int ek_proxy_debug_start(struct ek_proxy_debug *debug, const struct ek_proxy_deb
                                      .loop = &debug->meter,
                                      .may_write = may_write,
                                      .peer = put_peer,
+                                     .unprobed = put_unprobed,
                                      .ctx = debug};
     ek_debug_loop_start(&debug->meter, config->loop);
     open_socket(debug);

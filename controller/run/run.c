@@ -213,6 +213,16 @@ static void put_peer(void *ctx, const char *address, const struct ek_debug_doc *
         ek_controller_debug_peer(p->controllers[i], address, doc);
 }
 
+static size_t put_unprobed(void *ctx, const struct ek_debug_doc *doc, yyjson_mut_val *list)
+{
+    const struct process *p = ctx;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->subjects.n; i++)
+        n += ek_controller_debug_unprobed(p->controllers[i], doc, list);
+    return n;
+}
+
 /* What helps to find faults must not be one: without its socket the controller runs all the same.
  */
 static int start_debugging(struct process *p, struct ek_err *err)
@@ -237,6 +247,7 @@ static int start_debugging(struct process *p, struct ek_err *err)
                                  .loop = &p->debug_loop,
                                  .may_write = may_write,
                                  .peer = put_peer,
+                                 .unprobed = put_unprobed,
                                  .ctx = p};
     if (!strcmp(config.name, "0"))
         return 0;

@@ -247,6 +247,26 @@ static const char *skew_debug_peer(const void *subject, const char *address,
     return NULL;
 }
 
+/* A Lease alone names it, or nothing any more: its absence holds answers back all the same. */
+static size_t skew_debug_unprobed(const void *subject, const struct ek_debug_doc *doc,
+                                  yyjson_mut_val *list)
+{
+    const struct skew *skew = subject;
+    const struct ek_view *view = ek_view_source_view(skew->views);
+    size_t n = 0, count = 0;
+    const struct ek_view_peer *peers = view ? ek_view_peers(view, &n) : NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (*peers[i].address)
+            continue;
+        struct ek_debug_doc item = ek_debug_item(doc, list);
+        ek_debug_put(&item, "component", "kube-apiserver");
+        debug_routable(skew, &item, i);
+        count++;
+    }
+    return count;
+}
+
 /* What each API server serves: whether requests may go there, and its documents. */
 static void debug_views(const struct skew *skew, const struct ek_debug_doc *doc)
 {
@@ -319,5 +339,6 @@ const struct ek_subject ek_skew_subject = {
     .prober = skew_prober,
     .debug = skew_debug,
     .debug_peer = skew_debug_peer,
+    .debug_unprobed = skew_debug_unprobed,
     .close = skew_close,
 };

@@ -42,6 +42,12 @@ static const struct {
      "\"manager\":{\"phase\":\"stopping\",\"error\":{\"message\":\"a: no port\"},\"parts\":[]}",
      "- the manager is ending: a: no port\n"},
 
+    {"API servers without an address: one that lives, one that has ended",
+     "\"peers\":[{\"component\":\"kube-apiserver\",\"name\":\"cp-z\",\"routable\":false,"
+     "\"reason\":\"NoAddress\"},{\"component\":\"kube-apiserver\",\"name\":\"cp-y\","
+     "\"routable\":false,\"reason\":\"Gone\"}]",
+     "- kube-apiserver cp-z: nothing in the cluster names its address\n"},
+
     {"no election", "\"leader\":{\"election\":false,\"mayWrite\":true}", ""},
     {"a leader",
      "\"leader\":{\"election\":true,\"leads\":true,\"mayWrite\":true,\"holder\":\"me\"}", ""},
@@ -399,6 +405,13 @@ static const struct {
      "kube-apiserver   10.0.0.1:6443   yes         -          -       v1.23.17   -          -      "
      " "
      "    -                 -       -    -\n"},
+    {"an API server without an address, which is not probed",
+     "\"peers\":[{\"component\":\"kube-apiserver\",\"name\":\"cp-z\",\"routable\":false,"
+     "\"reason\":\"NoAddress\",\"down\":true}]",
+     NULL, false,
+     "API SERVERS\n"
+     "NAME   ADDRESS   ROUTABLE   REASON      DOWN   DOCUMENTS   REQUESTS   IN FLIGHT\n"
+     "cp-z   -         no         NoAddress   yes    -           -          -\n"},
     {"what a proxy makes of an API server, by its name",
      PEER(",\"reachable\":true,\"name\":\"cp-a\",\"routable\":false,\"reason\":\"NotReady\","
           "\"down\":false,\"documentsTime\":\"2026-11-20T09:59:50Z\",\"requests\":12,"
