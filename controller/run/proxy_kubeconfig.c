@@ -12,11 +12,13 @@
 #include "controller/certificates/secret.h"
 #include "informers/client/client.h"
 #include "informers/client/file.h"
+#include "informers/client/tls_material.h"
 
 #define NAME       "evenkeel-proxy"
 #define PEM_MAX    ((size_t)1 << 20)
 #define BODY_MAX   ((size_t)4 << 20)
 #define TIMEOUT_MS 30000
+#define LETTERS    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* ---- The text ---- */
 
@@ -285,24 +287,48 @@ static int read_secret(struct printing *p)
     return 0;
 }
 
+/* The certificates alone go into the file, which is handed around: what else the named file has,
+ * such as a private key, is a mistake. */
+static int check_authorities(const char *pem, const char *what, struct ek_err *err)
+{
+    X509_STORE *store = NULL;
+
+    if (strstr(pem, "PRIVATE KEY-----"))
+        return ek_err_set(err, EK_E_INVAL, "%s holds a private key, which is not to be handed on",
+                          what);
+    int rc = ek_tls_roots_parse(pem, what, &store, err);
+    X509_STORE_free(store);
+    return rc;
+}
+
+static int read_authorities(struct printing *p, const char *path, const char *what)
+{
+    int rc = ek_file_read(path, PEM_MAX, &p->authorities, NULL, &p->err);
+    return rc ? rc : check_authorities(p->authorities, what, &p->err);
+}
+
 /* By --certificate-authority; for an address of --server that of the cluster; else the Secret's. */
 static int find_authorities(struct printing *p)
 {
     const struct options *o = p->options;
 
     if (*o->authority)
-        return ek_file_read(o->authority, PEM_MAX, &p->authorities, NULL, &p->err);
+        return read_authorities(p, o->authority, "--certificate-authority: the file");
     if (!*o->server)
         return read_secret(p);
     if (p->config->ca_file)
-        return ek_file_read(p->config->ca_file, PEM_MAX, &p->authorities, NULL, &p->err);
+        return read_authorities(p, p->config->ca_file,
+                                "certificate-authority of the kubeconfig: the file");
     p->authorities = p->config->ca_data ? ek_xstrdup(p->config->ca_data) : NULL;
     return 0;
 }
 
 static int check_server(const char *server, struct ek_err *err)
 {
-    if (!strncmp(server, "https://", 8) && server[8])
+    const char *host = !strncmp(server, "https://", 8) ? server + 8 : "";
+    const char *path = host + strspn(host, LETTERS ".-_:[]");
+
+    if (path > host && (!*path || *path == '/') && !path[strspn(path, LETTERS "/.-_~%")])
         return 0;
     return ek_err_set(err, EK_E_INVAL, "--server: use an address such as https://10.0.0.1:7443");
 }
