@@ -191,18 +191,36 @@ bool ek_exchange_send__(struct ek_proxy_front *front, size_t i)
     return true;
 }
 
+/* No API server can be asked now. One may have come back since its last probe. */
+static void note_unrouted(struct ek_proxy_front *front, const struct ek_route_peer *peers, size_t n)
+{
+    struct ek_proxy_exchange *x = &front->exchange;
+    size_t n_known;
+    const struct ek_view_peer *known = ek_view_peers(x->view, &n_known);
+
+    x->unrouted = true;
+    ek_proxy_board_stale(front->proxy->config->board);
+    for (size_t i = 0; i < n; i++) {
+        if (peers[i].serves != EK_ROUTE_YES || *known[i].address)
+            continue;
+        count_error(front, EK_PROXY_ERROR_RESOLUTION);
+        return;
+    }
+}
+
 /* Decides, and goes on so. */
 void ek_exchange_forward__(struct ek_proxy_front *front)
 {
     struct ek_proxy_exchange *x = &front->exchange;
     struct ek_route_peer peers[EK_ROUTE_PEERS_MAX];
     struct ek_route_decision decision;
+    size_t n = fill_peers(front, peers);
 
     x->relayed = false;
-    do {
+    for (;; n = fill_peers(front, peers)) {
         const struct ek_route_input input = {.request = &x->request,
                                              .peers = peers,
-                                             .n_peers = fill_peers(front, peers),
+                                             .n_peers = n,
                                              .memory = &front->conn->memory,
                                              .held = x->held,
                                              .marked = x->identity.marked,
@@ -213,17 +231,19 @@ void ek_exchange_forward__(struct ek_proxy_front *front)
         memset(&decision, 0, sizeof decision);
         ek_route_decide(&input, &decision);
         front->proxy->turn += decision.turned;
-        if (decision.kind == EK_ROUTE_FORWARD)
-            ek_route_remember(&front->conn->memory, peers, input.n_peers, decision.peer);
-    } while (decision.kind == EK_ROUTE_FORWARD && !ek_exchange_send__(front, decision.peer));
+        if (decision.kind != EK_ROUTE_FORWARD)
+            break;
+        ek_route_remember(&front->conn->memory, peers, n, decision.peer);
+        if (ek_exchange_send__(front, decision.peer))
+            break;
+    }
     x->held = EK_ROUTE_UNTRIED;
     x->relayed = decision.kind == EK_ROUTE_PASS_ON;
     if (decision.kind == EK_ROUTE_PASS_ON)
         ek_relay_pass(front->relay, now_of(front));
     else if (decision.kind == EK_ROUTE_ANSWER) {
-        /* An API server may have come back since its last probe. */
         if (!x->identity.marked)
-            ek_proxy_board_stale(front->proxy->config->board);
+            note_unrouted(front, peers, n);
         ek_exchange_answer__(front, &decision.answer);
     }
 }
@@ -540,6 +560,7 @@ static void on_done(void *ctx, int status, enum ek_relay_end end)
     const struct ek_proxy_outcome outcome = {.peer = x->relayed ? x->peer_name : "",
                                              .code = status,
                                              .labels = labels_of(x),
+                                             .unrouted = x->unrouted,
                                              .octets_up = ek_relay_octets_up(front->relay),
                                              .octets_down = ek_relay_octets_down(front->relay),
                                              .truncated = end == EK_RELAY_PEER_LOST};

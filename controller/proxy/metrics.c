@@ -44,7 +44,8 @@ static const double buckets[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 
 
 static const struct ek_metric_desc descs[N_FAMILIES] = {
     [REROUTED] = {.name = "apiserver_rerouted_request_total",
-                  .help = "Total number of requests that were rerouted to an API server",
+                  .help = "Total number of requests that were rerouted to an API server; with 503 "
+                          "also those for which none could be asked",
                   .labels = {"code", "group", "version", "resource"},
                   .max_series = 5000},
     [ERRORS] = {.name = "apiserver_peer_proxy_errors_total",
@@ -174,11 +175,12 @@ void ek_proxy_metrics_request(struct ek_proxy_metrics *m, const struct ek_proxy_
         return;
     snprintf(code, sizeof code, "%d", o->code);
     ek_metric_add(ek_metric_with(m->families[REQUESTS], o->peer, code, NULL), 1);
+    if (*o->peer || o->unrouted)
+        ek_metric_add(ek_metric_with(m->families[REROUTED], code, o->labels.group,
+                                     o->labels.version, o->labels.resource, NULL),
+                      1);
     if (!*o->peer)
         return;
-    ek_metric_add(ek_metric_with(m->families[REROUTED], code, o->labels.group, o->labels.version,
-                                 o->labels.resource, NULL),
-                  1);
     ek_metric_add(ek_metric_with(m->families[OCTETS], o->peer, "up", NULL), (double)o->octets_up);
     ek_metric_add(ek_metric_with(m->families[OCTETS], o->peer, "down", NULL),
                   (double)o->octets_down);

@@ -13,15 +13,16 @@
 #include "controller/telemetry/metrics.h"
 #include "reconcilers/skew/policy.h"
 
-/* Why an API server did not answer: label "type" of apiserver_peer_proxy_errors_total. The first is
- * kube-apiserver's, the others are ours. */
+/* Why an API server did not answer: label "type" of apiserver_peer_proxy_errors_total. The first
+ * two are kube-apiserver's, the others are ours. */
 #define EK_PROXY_ERRORS(X)                                                                         \
-    X(TRANSPORT, "proxy_transport") /* no connection can be made for it */                         \
-    X(CONNECT, "connect")           /* no connection, or it ended before the request */            \
-    X(LOST, "lost")                 /* it ended before a byte of the response */                   \
-    X(MIDWAY, "midway")             /* it ended in the middle of the response */                   \
-    X(TYPE, "unknown_type")         /* it does not know the type */                                \
-    X(REFUSED, "refused")           /* it starts or stops, and did nothing */
+    X(TRANSPORT, "proxy_transport")      /* no connection can be made for it */                    \
+    X(RESOLUTION, "endpoint_resolution") /* it serves the type, and has no address */              \
+    X(CONNECT, "connect")                /* no connection, or it ended before the request */       \
+    X(LOST, "lost")                      /* it ended before a byte of the response */              \
+    X(MIDWAY, "midway")                  /* it ended in the middle of the response */              \
+    X(TYPE, "unknown_type")              /* it does not know the type */                           \
+    X(REFUSED, "refused")                /* it starts or stops, and did nothing */
 
 enum ek_proxy_error {
 #define X(name, text) EK_PROXY_ERROR_##name,
@@ -51,6 +52,8 @@ struct ek_proxy_outcome {
     const char *peer;
     int code;
     struct ek_proxy_labels labels;
+    bool unrouted; /* the proxy answered because no API server could be asked; counts as rerouted,
+                      as in kube-apiserver */
     uint64_t octets_up, octets_down;
     bool truncated;
 };

@@ -50,6 +50,7 @@ struct ek_proxy_exchange {
     size_t head_octets;               /* counted in the proxy's */
     bool forwarded;                   /* the relay has the head */
     bool relayed;                     /* an API server's response went to the client */
+    bool unrouted;                    /* no API server could be asked */
     bool counted;                     /* in the client's requests */
     size_t peer;                      /* of the view; the one that has it, or had it last */
     char *peer_name;                  /* owned */

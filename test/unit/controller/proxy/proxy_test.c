@@ -644,6 +644,8 @@ START_TEST(counts)
     const char *lines[] = {
         "apiserver_rerouted_request_total{code=\"200\",group=\"batch\",version=\"v1\","
         "resource=\"jobs\"} 1\n",
+        "apiserver_rerouted_request_total{code=\"503\",group=\"\",version=\"v1\",resource=\"pods\"}"
+        " 1",
         "apiserver_peer_proxy_errors_total{type=\"lost\",group=\"\",version=\"v1\","
         "resource=\"pods\"} 2\n",
         "evenkeel_proxy_requests_total{peer=\"b\",code=\"200\"} 1\n",
