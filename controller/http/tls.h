@@ -109,6 +109,8 @@ struct ek_tls_subject {
     char *name;    /* CN; of several the last (crypto/x509/pkix:Name.FillFromRDNSequence of Go) */
     char **groups; /* each O, in order */
     size_t n_groups;
+    char *uid;            /* "" for none */
+    char fingerprint[65]; /* SHA-256 of the certificate, lower-case hex; "" when not known */
 };
 
 /* Fills *ret, to be released by ek_tls_subject_done; false when the other side has shown no

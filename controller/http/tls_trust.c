@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "controller/http/tls-internal.h"
+#include "informers/client/tls_material.h"
 
 struct ek_tls_trust {
     atomic_uint refs;
@@ -130,11 +131,42 @@ static char *text_of(const X509_NAME *subject, int at)
     return text;
 }
 
+/* The attribute of a user's UID (apiserver 1.36, pkg/authentication/request/x509/x509.go: uidOID).
+ */
+static bool is_uid(const X509_NAME_ENTRY *entry)
+{
+    char oid[32];
+
+    OBJ_obj2txt(oid, sizeof oid, X509_NAME_ENTRY_get_object(entry), 1);
+    return !strcmp(oid, "1.3.6.1.4.1.57683.2");
+}
+
+/* As parseUIDFromCert there: one UID that is not empty, or none; else the certificate is no user's.
+ */
+static void read_uid(const X509_NAME *subject, struct ek_tls_subject *ret)
+{
+    bool good = true;
+
+    for (int i = 0; i < X509_NAME_entry_count(subject); i++) {
+        if (!is_uid(X509_NAME_get_entry(subject, i)))
+            continue;
+        good = good && !ret->uid;
+        ek_free(ret->uid);
+        ret->uid = text_of(subject, i);
+        good = good && ret->uid && *ret->uid;
+    }
+    if (!ret->uid)
+        ret->uid = ek_xstrdup("");
+    if (!good)
+        ret->name[0] = '\0';
+}
+
 void ek_tls_subject_read__(X509 *cert, struct ek_tls_subject *ret)
 {
     X509_NAME *subject = X509_get_subject_name(cert);
     int n = X509_NAME_entry_count(subject);
 
+    ek_tls_fingerprint(cert, ret->fingerprint);
     ret->groups = ek_xalloc((size_t)(n + 1) * sizeof(char *));
     for (int i = 0; i < n; i++) {
         int nid = OBJ_obj2nid(X509_NAME_ENTRY_get_object(X509_NAME_get_entry(subject, i)));
@@ -151,6 +183,7 @@ void ek_tls_subject_read__(X509 *cert, struct ek_tls_subject *ret)
     }
     if (!ret->name)
         ret->name = ek_xstrdup("");
+    read_uid(subject, ret);
 }
 
 void ek_tls_subject_done(struct ek_tls_subject *subject)
@@ -158,6 +191,7 @@ void ek_tls_subject_done(struct ek_tls_subject *subject)
     for (size_t i = 0; i < subject->n_groups; i++)
         ek_free(subject->groups[i]);
     ek_free(subject->groups);
+    ek_free(subject->uid);
     ek_free(subject->name);
     memset(subject, 0, sizeof *subject);
 }

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* As whom a request goes to an API server. */
+#include <stdio.h>
+
 #include "controller/proxy/proxy-internal.h"
 
 /* The Host of every request: a name that each API server has, so that a request can go to another
  * one as it is. */
 #define HOST "kubernetes.default.svc"
+
+/* By which audit logs tell two certificates of one user apart (apiserver 1.36,
+ * pkg/authentication/user/user.go:CredentialIDKey, request/x509/x509.go:CommonNameUserConversion).
+ */
+#define CREDENTIAL_ID "authentication.kubernetes.io/credential-id"
 
 /* Adds the credentials of the account that impersonates; false when they are not known. */
 static bool put_account(struct ek_proxy_front *front)
@@ -26,11 +33,17 @@ bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identi
                             size_t n_headers)
 {
     struct ek_proxy_exchange *x = &front->exchange;
-    const struct ek_identity_user user = {.name = front->conn->subject.name,
-                                          .uid = "",
-                                          .groups =
-                                              (const char *const *)front->conn->subject.groups,
-                                          .n_groups = front->conn->subject.n_groups};
+    const struct ek_tls_subject *subject = &front->conn->subject;
+    char id[96];
+    const struct ek_identity_pair extra = {CREDENTIAL_ID, id};
+    /* An account that impersonates would need a permission for each UID and each extra field. */
+    bool whole = front->proxy->options.policy.mode == EK_IDENTITY_FRONT_PROXY;
+    const struct ek_identity_user user = {.name = subject->name,
+                                          .uid = whole && subject->uid ? subject->uid : "",
+                                          .groups = (const char *const *)subject->groups,
+                                          .n_groups = subject->n_groups,
+                                          .extra = &extra,
+                                          .n_extra = whole && *subject->fingerprint};
     const struct ek_identity_request request = {.version = 11,
                                                 .method = x->method,
                                                 .authority = "",
@@ -40,6 +53,7 @@ bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identi
                                                 .host = HOST,
                                                 .remote_ip = front->conn->client->ip};
 
+    snprintf(id, sizeof id, "X509SHA256=%s", subject->fingerprint);
     EK_AUTOPTR(ek_identity_names, ek_identity_names_unref) *names =
         ek_proxy_board_names(front->proxy->config->board);
     struct ek_identity_policy policy = front->proxy->options.policy;

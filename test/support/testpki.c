@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/base/mem.h"
 
@@ -38,15 +39,23 @@ static void add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
     X509_EXTENSION_free(extension);
 }
 
+static void add_text(X509_NAME *name, const char *type, const char *text)
+{
+    must(X509_NAME_add_entry_by_txt(name, type, MBSTRING_UTF8, (const unsigned char *)text, -1, -1,
+                                    0));
+}
+
 static void set_name(X509 *cert, const struct testpki_spec *spec)
 {
     X509_NAME *name = X509_get_subject_name(cert);
+    EK_AUTOFREE char *copy = ek_xstrdup(spec->organization);
+    char *rest = copy, *organization = strsep(&rest, ";"), *uid;
 
-    if (spec->organization)
-        must(X509_NAME_add_entry_by_txt(name, "O", MBSTRING_UTF8,
-                                        (const unsigned char *)spec->organization, -1, -1, 0));
-    must(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
-                                    (const unsigned char *)spec->common_name, -1, -1, 0));
+    if (organization && *organization)
+        add_text(name, "O", organization);
+    add_text(name, "CN", spec->common_name);
+    while ((uid = strsep(&rest, ";")) != NULL)
+        add_text(name, "1.3.6.1.4.1.57683.2", uid);
 }
 
 static struct testpki_cert make(const struct testpki_spec *spec, X509 *issuer, EVP_PKEY *issuer_key)

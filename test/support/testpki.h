@@ -15,7 +15,8 @@ struct testpki_cert {
 
 struct testpki_spec {
     const char *common_name;
-    const char *organization;    /* NULL for none */
+    const char *organization;    /* NULL for none; each text behind a ";" is a UID (attribute
+                                    1.3.6.1.4.1.57683.2) */
     const char *names;           /* subject alternative names as OpenSSL writes them:
                                     "DNS:a,IP:127.0.0.1"; NULL for none */
     long starts_in_s, ends_in_s; /* from now; both 0 mean an hour around now */

@@ -38,7 +38,7 @@ static void handle(void *ctx, const struct testserver_request *request,
                    struct testserver_conn *conn)
 {
     const struct proxy_fixture_server *server = ctx;
-    char text[256], user[64], group[64], custom[64];
+    char text[512], user[64], group[64], custom[64], uid[64], id[128];
 
     if (fixture.config.options.policy.mode == EK_IDENTITY_IMPERSONATE) {
         show_account(request, conn);
@@ -47,8 +47,12 @@ static void handle(void *ctx, const struct testserver_request *request,
     testserver_header(request, "X-Remote-User", user, sizeof user);
     testserver_header(request, "X-Remote-Group", group, sizeof group);
     testserver_header(request, "X-Custom-Group", custom, sizeof custom);
-    snprintf(text, sizeof text, "%s:%zu:%s%s%s%s", server->name, request->body_size, user,
-             *group ? "/" : "", group, custom);
+    testserver_header(request, "X-Remote-Uid", uid, sizeof uid);
+    testserver_header(request, "X-Remote-Extra-authentication.kubernetes.io%2Fcredential-id", id,
+                      sizeof id);
+    bool known = !strncmp(id, "X509SHA256=", 11) && strlen(id) == 75;
+    snprintf(text, sizeof text, "%s:%zu:%s%s%s%s%s%s%s", server->name, request->body_size, user,
+             *group ? "/" : "", group, custom, *uid ? "#" : "", uid, known ? "+" : id);
     testserver_reply(conn, 200, "Content-Type: text/plain\r\nConnection: close\r\n", text);
 }
 
@@ -145,11 +149,12 @@ static SSL *connect_as(const struct testpki_cert *cert, const char *alpn)
 static const struct {
     const char *alpn, *common_name, *organization, *body;
 } users[] = {
-    {ALPN_HTTP, "jane", "dev", "b:0:jane/dev"},
-    {ALPN_H2, "jane", "dev", "b:0:jane/dev"},
+    {ALPN_HTTP, "jane", "dev", "b:0:jane/dev+"},
+    {ALPN_H2, "jane", "dev", "b:0:jane/dev+"},
     {ALPN_HTTP, NULL, NULL, "b:0:"},
     {ALPN_H2, NULL, NULL, "b:0:"},
-    {ALPN_H2, "jane", NULL, "b:0:jane"},
+    {ALPN_H2, "jane", NULL, "b:0:jane+"},
+    {ALPN_H2, "jane", "dev;uid-7", "b:0:jane/dev#uid-7+"},
 };
 
 /* The user of a client certificate, in both versions of HTTP, and never one of the client's own
@@ -211,7 +216,30 @@ START_TEST(refuses_certificates_until_the_names_are_known)
     know_names();
     one = h2_client_request(&client, "GET", JOBS, "", 0);
     run_until_closed(one);
-    ck_assert_str_eq(ek_buf_str(&one->body), "b:0:jane/dev");
+    ck_assert_str_eq(ek_buf_str(&one->body), "b:0:jane/dev+");
+    finish();
+    testpki_done(&cert);
+}
+END_TEST
+
+/* Two UIDs, or an empty one: no user, as to an API server. */
+START_TEST(refuses_strange_uids)
+{
+    const struct testpki_spec specs[] = {
+        {.common_name = "jane", .organization = ";a;b"},
+        {.common_name = "jane", .organization = ";"},
+    };
+    struct testpki_cert cert = testpki_issue(&fixture.authority, &specs[_i]);
+
+    hand_on_users();
+    know_names();
+    proxy_fixture_start(&fixture);
+    h2_client_init(&client, 0);
+    fd = proxy_fixture_connect(&fixture);
+    ssl = connect_as(&cert, ALPN_H2);
+    const struct h2_client_stream *one = h2_client_request(&client, "GET", JOBS, "", 0);
+    run_until_closed(one);
+    ck_assert_int_eq(one->status, 401);
     finish();
     testpki_done(&cert);
 }
@@ -339,6 +367,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, hands_on_the_user_of_a_certificate, 0, (int)EK_ARRAY_SIZE(users));
     tcase_add_test(tcase, refuses_certificates_until_the_names_are_known);
+    tcase_add_loop_test(tcase, refuses_strange_uids, 0, 2);
     tcase_add_loop_test(tcase, impersonates, 0, (int)EK_ARRAY_SIZE(impersonated));
     return ek_test_run("connection_users", tcase);
 }
