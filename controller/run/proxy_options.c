@@ -9,6 +9,11 @@
 
 #define AT(member) .offset = offsetof(struct ek_proxy_command_options, member)
 
+/* All connections that the proxy takes, of any client (controller/proxy/proxy.h). */
+#define CONNECTIONS_MAX 10000
+#define REQUESTS_MAX    100000
+#define ANSWER_MAX_MS   3600000
+
 /* As spec.peers.probeInterval of a ControlPlane. */
 #define DISCOVERY_MIN_MS 1000
 #define DISCOVERY_MAX_MS 600000
@@ -88,6 +93,26 @@ static const struct ek_flag proxy_flags[] = {
      .initial = "0",
      .help = "How many bytes a second go to and from API servers, all of them together; 0 means "
              "no cap"},
+    {.name = "connections-per-client",
+     .type = EK_FLAG_INT,
+     AT(client_connections),
+     .initial = "1000",
+     .help = "How many connections one client address may have at once, from 1 to 10000. Behind a "
+             "load balancer or a gateway that replaces addresses, all clients have one address"},
+    {.name = "requests-per-client",
+     .type = EK_FLAG_INT,
+     AT(client_requests),
+     .initial = "2000",
+     .help = "How many requests one client address may have under way at once, watches included, "
+             "from 1 to 100000; then 429"},
+    {.name = "response-timeout",
+     .type = EK_FLAG_DURATION,
+     AT(answer_ms),
+     .initial = "75s",
+     .help =
+         "How long an API server may take to begin its response, from 1s to 1h; then 503. To be "
+         "longer than --request-timeout of the API servers (60s). Watches, logs and exec have "
+         "no such limit"},
     {.name = "access-log",
      .type = EK_FLAG_BOOL,
      AT(access_log),
@@ -204,6 +229,12 @@ int ek_proxy_options_check(const struct ek_proxy_command_options *o, struct ek_e
         return ek_err_set(err, EK_E_INVAL, "--discovery-interval is not between 1s and 10m");
     if (o->grant_ms < 0 || o->grant_ms > GRANT_MAX_MS)
         return ek_err_set(err, EK_E_INVAL, "--discovery-permission-ttl is not between 0s and 10s");
+    if (o->client_connections < 1 || o->client_connections > CONNECTIONS_MAX)
+        return ek_err_set(err, EK_E_INVAL, "--connections-per-client is not between 1 and 10000");
+    if (o->client_requests < 1 || o->client_requests > REQUESTS_MAX)
+        return ek_err_set(err, EK_E_INVAL, "--requests-per-client is not between 1 and 100000");
+    if (o->answer_ms < 1000 || o->answer_ms > ANSWER_MAX_MS)
+        return ek_err_set(err, EK_E_INVAL, "--response-timeout is not between 1s and 1h");
     if (o->peer_rate < 0)
         return ek_err_set(err, EK_E_INVAL, "--peer-bytes-per-second is negative");
     if (o->drain_ms < 0)

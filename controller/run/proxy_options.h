@@ -24,7 +24,9 @@ struct ek_proxy_command_options {
     int64_t discovery_ms;
     int64_t grant_ms; /* 0: permissions for discovery are not kept */
     int64_t drain_ms;
-    int64_t peer_rate; /* octets a second; 0: no cap */
+    int64_t peer_rate;                           /* octets a second; 0: no cap */
+    int64_t client_connections, client_requests; /* of one address, at once */
+    int64_t answer_ms;                           /* to the head of a response */
 };
 
 #define EK_PROXY_FLAG_GROUPS 4
