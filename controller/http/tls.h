@@ -111,6 +111,7 @@ struct ek_tls_subject {
     size_t n_groups;
     char *uid;            /* "" for none */
     char fingerprint[65]; /* SHA-256 of the certificate, lower-case hex; "" when not known */
+    int64_t not_after_ms; /* end of validity by the wall clock; EK_TIME_UNSET when not known */
 };
 
 /* Fills *ret, to be released by ek_tls_subject_done; false when the other side has shown no

@@ -167,6 +167,7 @@ void ek_tls_subject_read__(X509 *cert, struct ek_tls_subject *ret)
     int n = X509_NAME_entry_count(subject);
 
     ek_tls_fingerprint(cert, ret->fingerprint);
+    ret->not_after_ms = ek_tls_not_after(cert);
     ret->groups = ek_xalloc((size_t)(n + 1) * sizeof(char *));
     for (int i = 0; i < n; i++) {
         int nid = OBJ_obj2nid(X509_NAME_ENTRY_get_object(X509_NAME_get_entry(subject, i)));

@@ -2,6 +2,7 @@
 /* As whom a request goes to an API server. */
 #include <stdio.h>
 
+#include "api/base/time.h"
 #include "controller/proxy/proxy-internal.h"
 
 /* The Host of every request: a name that each API server has, so that a request can go to another
@@ -27,6 +28,28 @@ static bool put_account(struct ek_proxy_front *front)
         ek_buf_printf(&x->head, "Authorization: %s\r\n", account);
     ek_free(account);
     return known;
+}
+
+/* An API server verifies the certificate of a connection at each request (apiserver 1.36,
+ * pkg/authentication/request/x509/x509.go:Authenticator.AuthenticateRequest). */
+static bool judge_certificate(struct ek_proxy_front *front, struct ek_proxy_answer *refusal)
+{
+    const struct ek_proxy_conn *conn = front->conn;
+    int64_t end_ms = conn->subject.not_after_ms;
+
+    if (!conn->has_subject)
+        return true;
+    if (conn->unverified)
+        ek_proxy_answer_set(refusal, 503, 1,
+                            "the authorities of client certificates have changed: connect again");
+    else if (end_ms != EK_TIME_UNSET && front->proxy->options.wall_ms() > end_ms)
+        ek_proxy_answer_set(refusal, 401, 0, "the client certificate has expired");
+    else
+        return true;
+    ek_relay_drain(front->relay, ek_proxy_now__(front->proxy));
+    if (conn->h2)
+        ek_h2_shutdown(conn->h2, ek_proxy_now__(front->proxy));
+    return false;
 }
 
 bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identity_pair *headers,
@@ -59,7 +82,8 @@ bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identi
     struct ek_identity_policy policy = front->proxy->options.policy;
     policy.servers = names;
     int rc = ek_identity_forward(&policy, &request, &x->identity, &x->head);
-    if (!rc && !x->identity.refusal.code && !put_account(front))
+    if (!rc && !x->identity.refusal.code && judge_certificate(front, &x->identity.refusal) &&
+        !put_account(front))
         ek_proxy_answer_set(&x->identity.refusal, 503, 1,
                             "the credentials of the proxy are not known");
     rc = rc ? rc : x->head.failed;

@@ -6,6 +6,7 @@
 
 #include "controller/http/server.h"
 #include "controller/proxy/proxy-internal.h"
+#include "informers/clock.h"
 
 #define BACKLOG 512
 
@@ -39,6 +40,7 @@ static void set_defaults(struct ek_proxy_options *o)
     set_default_64(&o->dial_ms, 5000);
     set_default_64(&o->answer_ms, 75000);
     set_default_64(&o->look_ms, 5000);
+    o->wall_ms = o->wall_ms ? o->wall_ms : ek_wall_ms;
 }
 
 /* ---- Clients and loads ---- */
@@ -221,6 +223,16 @@ static void on_grace(uv_timer_t *timer)
     ek_log_info(proxy->config->log, "Closing connections that did not finish in time",
                 EK_U("connections", proxy->stats.connections));
     finish(proxy);
+}
+
+void ek_proxy_end_users(struct ek_proxy *proxy)
+{
+    for (struct ek_proxy_conn *conn = proxy->conns; conn; conn = conn->next) {
+        if (!conn->has_subject)
+            continue;
+        conn->unverified = true;
+        ek_conn_drain__(conn);
+    }
 }
 
 void ek_proxy_close(struct ek_proxy *proxy, int64_t grace_ms, void (*on_closed)(void *ctx),

@@ -70,7 +70,8 @@ struct ek_proxy_options {
     int64_t peer_rate; /* octets a second to and from API servers together [0: no cap] */
     int64_t
         grant_ms; /* how long an API server's permission for discovery holds (grants.h) [0: not] */
-    bool access_log; /* a line for each request at level info; else at level 2 */
+    int64_t (*wall_ms)(void); /* the wall clock, by which client certificates expire [ek_wall_ms] */
+    bool access_log;          /* a line for each request at level info; else at level 2 */
 };
 
 struct ek_proxy_config {
@@ -111,6 +112,11 @@ struct ek_proxy_peer_stats {
 };
 void ek_proxy_peer_stats(const struct ek_proxy *proxy, const char *name,
                          struct ek_proxy_peer_stats *ret_stats);
+
+/* The authorities of client certificates have changed: ends the connections of clients with one, as
+ * ek_proxy_close does, and refuses further requests on them. Connections to come are verified by
+ * the new authorities. */
+void ek_proxy_end_users(struct ek_proxy *proxy);
 
 /*
  * Ends it: refuses new connections; closes idle ones; ends watches between two events, so that

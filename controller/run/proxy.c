@@ -337,6 +337,15 @@ static void on_read(void *ctx, const struct ek_err *err, bool changed)
         ek_log_info(p->log, "Read a certificate of the proxy");
 }
 
+static void on_clients_read(void *ctx, const struct ek_err *err, bool changed)
+{
+    struct process *p = ctx;
+
+    on_read(ctx, err, changed);
+    if (!err && changed && p->proxy)
+        ek_proxy_end_users(p->proxy);
+}
+
 /* Connections that exist keep the trust that they began with. */
 static int trust_peers(struct process *p, struct ek_err *err)
 {
@@ -375,8 +384,10 @@ static int make_identity(struct process *p, struct ek_err *err)
                                           .key_path = o->tls_private_key_file,
                                           .on_read = on_read,
                                           .ctx = p};
-    struct ek_cert_watcher_config clients = {
-        .cert_path = o->client_ca_file, .clients_optional = true, .on_read = on_read, .ctx = p};
+    struct ek_cert_watcher_config clients = {.cert_path = o->client_ca_file,
+                                             .clients_optional = true,
+                                             .on_read = on_clients_read,
+                                             .ctx = p};
 
     p->identity = ek_tls_identity_new();
     int rc = ek_cert_watcher_new(&p->loop, &cert, p->identity, &p->cert, err);

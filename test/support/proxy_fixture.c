@@ -244,6 +244,16 @@ void proxy_fixture_drain(struct proxy_fixture *f, int64_t grace_ms)
     run_task(f, close_task);
 }
 
+static void end_users_task(struct proxy_fixture *f)
+{
+    ek_proxy_end_users(f->proxy);
+}
+
+void proxy_fixture_end_users(struct proxy_fixture *f)
+{
+    run_task(f, end_users_task);
+}
+
 void proxy_fixture_kill(struct proxy_fixture *f, size_t i)
 {
     testserver_stop(f->servers[i].server);

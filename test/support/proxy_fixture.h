@@ -69,6 +69,9 @@ void proxy_fixture_kill(struct proxy_fixture *fixture, size_t i);
 /* Begins to close the proxy; proxy_fixture_stop waits for the end. */
 void proxy_fixture_drain(struct proxy_fixture *fixture, int64_t grace_ms);
 
+/* As ek_proxy_end_users, on the loop. */
+void proxy_fixture_end_users(struct proxy_fixture *fixture);
+
 struct ek_proxy_stats proxy_fixture_stats(struct proxy_fixture *fixture);
 
 /* Waits until no request is in flight, and no client is connected. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "informers/clock.h"
 #include "test/support/h2_client.h"
 #include "test/support/http_fixture.h"
 #include "test/support/proxy_fixture.h"
@@ -245,6 +246,45 @@ START_TEST(refuses_strange_uids)
 }
 END_TEST
 
+static atomic_bool is_late;
+
+static int64_t wall_clock(void)
+{
+    return ek_wall_ms() + (atomic_load(&is_late) ? (int64_t)24 * 3600 * 1000 : 0);
+}
+
+/* A request of a connection whose certificate was good when it began: 1 after the certificate has
+ * expired, 2 after the authorities of clients have changed. */
+START_TEST(looks_at_the_certificate_at_each_request)
+{
+    struct testpki_cert cert =
+        testpki_issue(&fixture.authority, &(struct testpki_spec){.common_name = "jane"});
+
+    hand_on_users();
+    know_names();
+    atomic_store(&is_late, false);
+    fixture.config.options.wall_ms = wall_clock;
+    proxy_fixture_start(&fixture);
+    h2_client_init(&client, 0);
+    fd = proxy_fixture_connect(&fixture);
+    ssl = connect_as(&cert, ALPN_H2);
+    const struct h2_client_stream *one = h2_client_request(&client, "GET", JOBS, "", 0);
+    run_until_closed(one);
+    ck_assert_str_eq(ek_buf_str(&one->body), "b:0:jane+");
+    if (_i)
+        proxy_fixture_end_users(&fixture);
+    else
+        atomic_store(&is_late, true);
+    one = h2_client_request(&client, "GET", JOBS, "", 0);
+    run_until_closed(one);
+    ck_assert_int_eq(one->status, _i ? 503 : 401);
+    ck_assert_ptr_nonnull(
+        strstr(ek_buf_str(&one->body), _i ? "connect again" : "certificate has expired"));
+    finish();
+    testpki_done(&cert);
+}
+END_TEST
+
 /* ---- Impersonation ---- */
 
 #define TOKEN "Bearer proxy" /* of the account of the proxy */
@@ -368,6 +408,7 @@ int main(void)
     tcase_add_loop_test(tcase, hands_on_the_user_of_a_certificate, 0, (int)EK_ARRAY_SIZE(users));
     tcase_add_test(tcase, refuses_certificates_until_the_names_are_known);
     tcase_add_loop_test(tcase, refuses_strange_uids, 0, 2);
+    tcase_add_loop_test(tcase, looks_at_the_certificate_at_each_request, 0, 2);
     tcase_add_loop_test(tcase, impersonates, 0, (int)EK_ARRAY_SIZE(impersonated));
     return ek_test_run("connection_users", tcase);
 }
