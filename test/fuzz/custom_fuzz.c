@@ -4,12 +4,10 @@
  * a definition and an object without apiVersion and kind. Whatever they are, the walk ends, and
  * the metadata that was read is read the same once more.
  */
-#include <string.h>
-
-#include "api/base/buf.h"
 #include "api/decode/custom.h"
 #include "api/obj.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/pair.h"
 
 #define STEPS_MAX 400000
 
@@ -17,17 +15,6 @@ static bool is_over(void *arg)
 {
     const struct ek_work *work = arg;
     return work->steps > STEPS_MAX;
-}
-
-static yyjson_doc *wrapped(const char *before, const uint8_t *data, size_t size, const char *after)
-{
-    EK_AUTO(ek_buf) text;
-
-    ek_buf_init(&text, (size_t)1 << 22);
-    ek_buf_puts(&text, before);
-    ek_buf_append(&text, data, size);
-    ek_buf_puts(&text, after);
-    return ek_json_parse(text.data, text.len, NULL);
 }
 
 static int decode(const struct ek_custom_version *version, yyjson_mut_doc *doc,
@@ -72,21 +59,19 @@ static void check(const struct ek_custom_version *version, yyjson_val *object)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const uint8_t *cut = size ? memchr(data, '\n', size) : NULL;
-    size_t len = cut ? (size_t)(cut - data) : size;
+    static const struct fuzz_around crd = {
+        "{\"spec\":{\"group\":\"g\",\"names\":{\"kind\":\"K\"},\"versions\":[{"
+        "\"name\":\"v1\",\"schema\":{\"openAPIV3Schema\":",
+        "}}]}}"};
+    static const struct fuzz_around object = {
+        "{\"apiVersion\":\"g/v1\",\"kind\":\"K\",\"metadata\":", "}"};
     struct ek_custom_version version;
+    struct fuzz_pair pair;
 
-    if (!cut)
+    if (!fuzz_pair_read(data, size, crd, object, &pair))
         return 0;
-    yyjson_doc *crd =
-        wrapped("{\"spec\":{\"group\":\"g\",\"names\":{\"kind\":\"K\"},\"versions\":[{"
-                "\"name\":\"v1\",\"schema\":{\"openAPIV3Schema\":",
-                data, len, "}}]}}");
-    yyjson_doc *object = wrapped("{\"apiVersion\":\"g/v1\",\"kind\":\"K\",\"metadata\":", cut + 1,
-                                 size - len - 1, "}");
-    if (crd && object && ek_custom_version_of(yyjson_doc_get_root(crd), "v1", &version))
-        check(&version, yyjson_doc_get_root(object));
-    yyjson_doc_free(object);
-    yyjson_doc_free(crd);
+    if (ek_custom_version_of(yyjson_doc_get_root(pair.first), "v1", &version))
+        check(&version, yyjson_doc_get_root(pair.second));
+    fuzz_pair_done(&pair);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "api/obj.h"
 #include "api/validation/validate.h"
 #include "test/fuzz/fuzz.h"
+#include "test/fuzz/pair.h"
 
 #define STEPS_MAX 200000
 
@@ -15,17 +16,6 @@ static bool is_over(void *arg)
 {
     const struct ek_work *work = arg;
     return work->steps > STEPS_MAX;
-}
-
-static yyjson_doc *wrapped(const char *before, const uint8_t *data, size_t size, const char *after)
-{
-    EK_AUTO(ek_buf) text;
-
-    ek_buf_init(&text, (size_t)1 << 22);
-    ek_buf_puts(&text, before);
-    ek_buf_append(&text, data, size);
-    ek_buf_puts(&text, after);
-    return ek_json_parse(text.data, text.len, NULL);
 }
 
 static void check(struct ek_validator *validator, yyjson_val *object)
@@ -47,23 +37,21 @@ static void check(struct ek_validator *validator, yyjson_val *object)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const uint8_t *cut = size ? memchr(data, '\n', size) : NULL;
-    size_t len = cut ? (size_t)(cut - data) : size;
+    static const struct fuzz_around crd = {
+        "{\"spec\":{\"group\":\"g\",\"names\":{\"kind\":\"K\",\"plural\":\"ks\"},"
+        "\"versions\":[{\"name\":\"v1\",\"schema\":{\"openAPIV3Schema\":{\"type\":"
+        "\"object\",\"properties\":{\"spec\":",
+        "}}}}]}}"};
+    static const struct fuzz_around object = {"{\"apiVersion\":\"g/v1\",\"kind\":\"K\",\"spec\":",
+                                              "}"};
     struct ek_validator *validator = NULL;
+    struct fuzz_pair pair;
 
-    if (!cut)
+    if (!fuzz_pair_read(data, size, crd, object, &pair))
         return 0;
-    yyjson_doc *crd =
-        wrapped("{\"spec\":{\"group\":\"g\",\"names\":{\"kind\":\"K\",\"plural\":\"ks\"},"
-                "\"versions\":[{\"name\":\"v1\",\"schema\":{\"openAPIV3Schema\":{\"type\":"
-                "\"object\",\"properties\":{\"spec\":",
-                data, len, "}}}}]}}");
-    yyjson_doc *object =
-        wrapped("{\"apiVersion\":\"g/v1\",\"kind\":\"K\",\"spec\":", cut + 1, size - len - 1, "}");
-    if (crd && object && !ek_validator_new(yyjson_doc_get_root(crd), "v1", &validator, NULL))
-        check(validator, yyjson_doc_get_root(object));
+    if (!ek_validator_new(yyjson_doc_get_root(pair.first), "v1", &validator, NULL))
+        check(validator, yyjson_doc_get_root(pair.second));
     ek_validator_free(validator);
-    yyjson_doc_free(object);
-    yyjson_doc_free(crd);
+    fuzz_pair_done(&pair);
     return 0;
 }

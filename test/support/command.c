@@ -74,6 +74,15 @@ void command_expect(const char *folder, const char *row, const char *stream, con
     ck_assert_msg(good, "%s: expected \"%s\" on std%s, got: %s", row, wanted, stream, text);
 }
 
+void command_expect_row(const char *folder, const char *command, const struct command_row *row)
+{
+    int code = command_run(folder, command, row->args);
+
+    command_expect(folder, row->name, "out", row->out);
+    command_expect(folder, row->name, "err", row->err);
+    ck_assert_msg(code == row->code, "%s: exit code %d", row->name, code);
+}
+
 void command_expect_full_disk(const char *folder, const char *command, const char *const *args)
 {
     int saved = dup(STDOUT_FILENO);

@@ -24,6 +24,17 @@ int command_run(const char *folder, const char *command, const char *const *args
  */
 void command_expect(const char *folder, const char *row, const char *stream, const char *wanted);
 
+struct command_row {
+    const char *name;
+    const char *args[COMMAND_ARGS_MAX];
+    int code;
+    const char *out, *err; /* as command_expect takes them */
+};
+
+/* Runs the command with the arguments of the row. Fails the test unless both streams and the exit
+ * code are the row's. */
+void command_expect_row(const char *folder, const char *command, const struct command_row *row);
+
 /* Fails the test unless the command exits with 1 where stdout is a full disk. */
 void command_expect_full_disk(const char *folder, const char *command, const char *const *args);
 

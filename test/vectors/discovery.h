@@ -12,9 +12,6 @@ struct ek_api_groups *ek_vectors_groups(yyjson_val *list);
 /* A list of group versions, sorted, without those that are none ("a/b/c"). Borrows the names. */
 struct ek_exclusions ek_vectors_exclusions(yyjson_val *list, struct ek_arena *arena);
 
-/* Sets the error of encoding/json for a text that is no JSON. */
-void ek_vectors_explain_json(const char *text, size_t len, struct ek_err *err);
-
 /* The groups as JSON, an absent list as an empty one. */
 yyjson_mut_val *ek_vectors_list(yyjson_mut_doc *doc, struct ek_api_list list);
 

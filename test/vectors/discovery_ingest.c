@@ -12,6 +12,7 @@
 
 #include "api/yaml.h"
 #include "test/vectors/discovery.h"
+#include "test/vectors/gojson.h"
 
 #define BODY_MAX  ((size_t)64 << 20)
 #define ARENA_MAX ((size_t)256 << 20)
@@ -67,6 +68,20 @@ static void explain_yaml(struct ek_err *err)
         ek_err_set(err, err->code, "yaml: %s", problem);
 }
 
+/* The text of encoding/json's error for what is no JSON. */
+static void explain_json(const char *body, size_t len, struct ek_err *err)
+{
+    struct ek_arena *arena = ek_arena_new(ARENA_MAX);
+    EK_AUTO(ek_buf) text;
+    const char *number;
+
+    ek_buf_init(&text, BODY_MAX);
+    const char *why = gojson_read((struct ek_str){body, len}, &text, arena, &number);
+    if (why)
+        ek_err_set(err, EK_E_PARSE, "%s", why);
+    ek_arena_free(arena);
+}
+
 /* JSON begins with a brace; all else is read as YAML
  * (apimachinery/pkg/runtime/serializer/recognizer). */
 static yyjson_doc *parse(const char *body, size_t len, struct ek_err *err)
@@ -77,7 +92,7 @@ static yyjson_doc *parse(const char *body, size_t len, struct ek_err *err)
     if (blank < len && body[blank] == '{') {
         doc = ek_json_parse(body, len, err);
         if (!doc) {
-            ek_vectors_explain_json(body, len, err);
+            explain_json(body, len, err);
             ek_err_prefix(err, "couldn't get version/kind; json parse error");
         }
     } else {

@@ -32,12 +32,7 @@ static void tear_down(void)
 
 #define OBJECT "--object", "@/deploy.yaml"
 
-static const struct {
-    const char *name;
-    const char *args[COMMAND_ARGS_MAX];
-    int code;
-    const char *out, *err; /* stdout and stderr: a part; after "=" all; "" for nothing */
-} rows[] = {
+static const struct command_row rows[] = {
     {"the manual's", {"eval", "object.spec.replicas > 2", OBJECT}, 0, "=true\n", ""},
     {"a string is raw", {"eval", "object.metadata.name + ' \"x\"'", OBJECT}, 0, "=web \"x\"\n", ""},
     {"a map is JSON", {"eval", "object.spec", OBJECT}, 0, "={\"replicas\":3}\n", ""},
@@ -224,10 +219,7 @@ static const struct {
 
 START_TEST(answers)
 {
-    int code = command_run(folder, "cel", rows[_i].args);
-    command_expect(folder, rows[_i].name, "out", rows[_i].out);
-    command_expect(folder, rows[_i].name, "err", rows[_i].err);
-    ck_assert_msg(code == rows[_i].code, "%s: exit code %d", rows[_i].name, code);
+    command_expect_row(folder, "cel", &rows[_i]);
 }
 END_TEST
 

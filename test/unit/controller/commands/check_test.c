@@ -262,12 +262,7 @@ START_TEST(answers)
 END_TEST
 
 /* A provider hides components, and only the user can know that. */
-static const struct {
-    const char *name;
-    const char *args[COMMAND_ARGS_MAX];
-    int code;
-    const char *out, *err;
-} hidden[] = {
+static const struct command_row hidden[] = {
     {"not seen", {"--from=@"}, 3, "Unknown: 2/2 API servers", ""},
     {"one of two", {"--from=@", "--ignore=kube-scheduler"}, 3, ", 1 unknown\n", ""},
     {"both",
@@ -308,10 +303,7 @@ static const struct {
 START_TEST(hidden_components)
 {
     put(managed, EK_ARRAY_SIZE(managed));
-    int code = command_run(folder, "check", hidden[_i].args);
-    command_expect(folder, hidden[_i].name, "out", hidden[_i].out);
-    command_expect(folder, hidden[_i].name, "err", hidden[_i].err);
-    ck_assert_msg(code == hidden[_i].code, "%s: exit code %d", hidden[_i].name, code);
+    command_expect_row(folder, "check", &hidden[_i]);
 }
 END_TEST
 

@@ -126,12 +126,7 @@ static void tear_down(void)
 #define DIR     "-f", "@/m"
 #define NOTHING "=evenkeel: there is no object in these files: nothing was checked\n"
 
-static const struct {
-    const char *name;
-    const char *args[COMMAND_ARGS_MAX];
-    int code;
-    const char *out, *err; /* stdout and stderr: a part; after "=" all; "" for nothing */
-} rows[] = {
+static const struct command_row rows[] = {
     {"blocked", {"--to", "1.37", "--from", "1.36", DIR}, 2, "Blocked: 1.36 to 1.37 (data of ", ""},
     {"the file and the line", {"--to=1.37", DIR}, 2, "m/cidr.yaml:2 ", ""},
     {"the line in a List", {"--to=1.37", DIR}, 2, "m/cidr.yaml:14 ", ""},
@@ -522,10 +517,7 @@ static const struct {
 
 START_TEST(answers)
 {
-    int code = command_run(folder, "plan", rows[_i].args);
-    command_expect(folder, rows[_i].name, "out", rows[_i].out);
-    command_expect(folder, rows[_i].name, "err", rows[_i].err);
-    ck_assert_msg(code == rows[_i].code, "%s: exit code %d", rows[_i].name, code);
+    command_expect_row(folder, "plan", &rows[_i]);
 }
 END_TEST
 

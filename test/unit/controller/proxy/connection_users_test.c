@@ -147,6 +147,24 @@ static SSL *connect_as(const struct testpki_cert *cert, const char *alpn)
     return session;
 }
 
+/* Starts the proxy and connects a client, whose certificate may be NULL. */
+static void begin(const struct testpki_cert *cert, const char *alpn)
+{
+    proxy_fixture_start(&fixture);
+    h2_client_init(&client, 0);
+    fd = proxy_fixture_connect(&fixture);
+    ssl = connect_as(cert, alpn);
+}
+
+/* Sends a request over HTTP/2 and reads the whole answer. */
+static const struct h2_client_stream *list_jobs(void)
+{
+    const struct h2_client_stream *one = h2_client_request(&client, "GET", JOBS, "", 0);
+
+    run_until_closed(one);
+    return one;
+}
+
 static const struct {
     const char *alpn, *common_name, *organization, *body;
 } users[] = {
@@ -171,10 +189,7 @@ START_TEST(hands_on_the_user_of_a_certificate)
         cert = testpki_issue(
             &fixture.authority,
             &(struct testpki_spec){.common_name = name, .organization = users[_i].organization});
-    proxy_fixture_start(&fixture);
-    h2_client_init(&client, 0);
-    fd = proxy_fixture_connect(&fixture);
-    ssl = connect_as(name ? &cert : NULL, users[_i].alpn);
+    begin(name ? &cert : NULL, users[_i].alpn);
     if (!strcmp(users[_i].alpn, ALPN_H2)) {
         for (int i = 0; i < 2; i++) {
             const struct h2_client_stream *one = h2_client_request(
@@ -206,17 +221,12 @@ START_TEST(refuses_certificates_until_the_names_are_known)
         &fixture.authority, &(struct testpki_spec){.common_name = "jane", .organization = "dev"});
 
     hand_on_users();
-    proxy_fixture_start(&fixture);
-    h2_client_init(&client, 0);
-    fd = proxy_fixture_connect(&fixture);
-    ssl = connect_as(&cert, ALPN_H2);
-    const struct h2_client_stream *one = h2_client_request(&client, "GET", JOBS, "", 0);
-    run_until_closed(one);
+    begin(&cert, ALPN_H2);
+    const struct h2_client_stream *one = list_jobs();
     ck_assert_int_eq(one->status, 503);
     ck_assert_ptr_nonnull(strstr(ek_buf_str(&one->body), "extension-apiserver-authentication"));
     know_names();
-    one = h2_client_request(&client, "GET", JOBS, "", 0);
-    run_until_closed(one);
+    one = list_jobs();
     ck_assert_str_eq(ek_buf_str(&one->body), "b:0:jane/dev+");
     finish();
     testpki_done(&cert);
@@ -234,12 +244,8 @@ START_TEST(refuses_strange_uids)
 
     hand_on_users();
     know_names();
-    proxy_fixture_start(&fixture);
-    h2_client_init(&client, 0);
-    fd = proxy_fixture_connect(&fixture);
-    ssl = connect_as(&cert, ALPN_H2);
-    const struct h2_client_stream *one = h2_client_request(&client, "GET", JOBS, "", 0);
-    run_until_closed(one);
+    begin(&cert, ALPN_H2);
+    const struct h2_client_stream *one = list_jobs();
     ck_assert_int_eq(one->status, 401);
     finish();
     testpki_done(&cert);
@@ -264,19 +270,14 @@ START_TEST(looks_at_the_certificate_at_each_request)
     know_names();
     atomic_store(&is_late, false);
     fixture.config.options.wall_ms = wall_clock;
-    proxy_fixture_start(&fixture);
-    h2_client_init(&client, 0);
-    fd = proxy_fixture_connect(&fixture);
-    ssl = connect_as(&cert, ALPN_H2);
-    const struct h2_client_stream *one = h2_client_request(&client, "GET", JOBS, "", 0);
-    run_until_closed(one);
+    begin(&cert, ALPN_H2);
+    const struct h2_client_stream *one = list_jobs();
     ck_assert_str_eq(ek_buf_str(&one->body), "b:0:jane+");
     if (_i)
         proxy_fixture_end_users(&fixture);
     else
         atomic_store(&is_late, true);
-    one = h2_client_request(&client, "GET", JOBS, "", 0);
-    run_until_closed(one);
+    one = list_jobs();
     ck_assert_int_eq(one->status, _i ? 503 : 401);
     ck_assert_ptr_nonnull(
         strstr(ek_buf_str(&one->body), _i ? "connect again" : "certificate has expired"));
@@ -371,10 +372,7 @@ START_TEST(impersonates)
         cert = testpki_issue(&fixture.authority,
                              &(struct testpki_spec){.common_name = name, .organization = "dev"});
     fixture.config.options.idle_ms = 1000;
-    proxy_fixture_start(&fixture);
-    h2_client_init(&client, 0);
-    fd = proxy_fixture_connect(&fixture);
-    ssl = connect_as(name ? &cert : NULL, impersonated[_i].alpn);
+    begin(name ? &cert : NULL, impersonated[_i].alpn);
     if (!strcmp(impersonated[_i].alpn, ALPN_HTTP)) {
         char *got = exchange_h1(impersonated[_i].fields);
         const char *body = strstr(got, "\r\n\r\n");

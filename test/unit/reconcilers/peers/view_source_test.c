@@ -43,6 +43,18 @@ static struct ek_probe *probe_of(bool documents, bool ready, int64_t at_ms)
     return probe;
 }
 
+/* A server that answers, as the probe has it. */
+static struct ek_peer server(struct ek_probe *probe)
+{
+    return (struct ek_peer){.name = "a",
+                            .server_id = "id",
+                            .address = "1.1.1.1:1",
+                            .address_source = "",
+                            .trusted = true,
+                            .reachable = true,
+                            .probe = probe};
+}
+
 /* A peer beside one whose Lease is renewed (renewed false: whose Lease is stale, too). */
 static const struct row {
     const char *label;
@@ -257,13 +269,7 @@ START_TEST(takes_a_clock_that_is_set_back)
     static const struct ek_exclusions none = {0};
     struct ek_view_source *source = ek_view_source_new();
     struct ek_probe *probe = probe_of(true, true, NOW);
-    struct ek_peer peer = {.name = "a",
-                           .server_id = "id",
-                           .address = "1.1.1.1:1",
-                           .address_source = "",
-                           .trusted = true,
-                           .reachable = true,
-                           .probe = probe};
+    struct ek_peer peer = server(probe);
     const struct ek_peer_table table = {.peers = &peer, .n = 1};
 
     ck_assert_ptr_nonnull(ek_view_source_update(source, &table, &none, NOW));
@@ -309,13 +315,7 @@ START_TEST(remembers_a_server_that_has_gone)
     static const struct ek_exclusions none = {0};
     struct ek_view_source *source = ek_view_source_new();
     struct ek_probe *probe = probe_of(true, true, NOW);
-    struct ek_peer peer = {.name = "a",
-                           .server_id = "id",
-                           .address = "1.1.1.1:1",
-                           .address_source = "",
-                           .trusted = true,
-                           .reachable = true,
-                           .probe = probe};
+    struct ek_peer peer = server(probe);
     struct ek_peer_table table = {.peers = &peer, .n = 1};
     size_t n;
 
@@ -460,13 +460,7 @@ START_TEST(takes_documents_of_ready_servers)
     struct ek_view_source *source = ek_view_source_new();
     struct ek_probe *starts = probe_of(true, false, NOW), *ready = probe_of(true, true, NOW);
     struct ek_probe *again = probe_of(false, false, NOW + 2000);
-    struct ek_peer peer = {.name = "a",
-                           .server_id = "id",
-                           .address = "1.1.1.1:1",
-                           .address_source = "",
-                           .trusted = true,
-                           .reachable = true,
-                           .probe = starts};
+    struct ek_peer peer = server(starts);
     const struct ek_peer_table table = {.peers = &peer, .n = 1};
     size_t n;
 
@@ -541,13 +535,7 @@ START_TEST(takes_no_documents_of_another_server)
     struct ek_view_source *source = ek_view_source_new();
     struct ek_probe *probe = probe_of(true, true, NOW);
     struct ek_probe *other = probe_of(true, true, NOW + 1000);
-    struct ek_peer peer = {.name = "a",
-                           .server_id = "id",
-                           .address = "1.1.1.1:1",
-                           .address_source = "",
-                           .trusted = true,
-                           .reachable = true,
-                           .probe = probe};
+    struct ek_peer peer = server(probe);
     struct ek_peer_table table = {.peers = &peer, .n = 1};
     size_t n;
 
