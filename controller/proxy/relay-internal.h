@@ -4,6 +4,7 @@
 #define CONTROLLER_PROXY_RELAY_INTERNAL_H
 
 #include "controller/proxy/relay.h"
+#include "reconcilers/proxy/stream.h"
 
 /* No buffer grows beyond that: what is full, one piece of input, and what framing adds. */
 #define EK_RELAY_BUFFER_MAX ((size_t)256 << 20)
@@ -35,8 +36,8 @@ struct ek_relay {
     bool has_peer;         /* over is due */
     bool sent;             /* octets of the request went to this peer */
     bool headed;           /* the peer's response has a head */
-    bool ending;           /* end the stream at the next end of a line */
-    bool line_ended;       /* the last octet of the body to the client was a line feed */
+    bool ending;           /* end the stream at the next end of an event */
+    struct ek_stream body; /* of the response, as the client gets it */
     bool client_eof, peer_eof, broken;
     bool last;   /* after this response the connection ends */
     bool served; /* a response went out: silence is idleness from now on */

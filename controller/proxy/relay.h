@@ -213,8 +213,8 @@ void ek_relay_drain(struct ek_relay *relay, int64_t now_ms);
 
 /*
  * Ends the response under way as if the peer had, once what went to the client is a number of whole
- * lines (watches in JSON: each event is a line) or is none. For watches: a client resumes
- * after the last event that it has seen.
+ * events (reconcilers/proxy/stream.h) or is none. For watches: a client resumes after the last
+ * event that it has seen.
  */
 void ek_relay_end_stream(struct ek_relay *relay, int64_t now_ms);
 

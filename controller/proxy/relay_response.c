@@ -81,7 +81,8 @@ static void put_head(struct ek_relay *relay, bool final)
 static void begin_answer(struct ek_relay *relay)
 {
     relay->status = relay->response.head.status;
-    relay->line_ended = true; /* nothing is a number of whole lines */
+    ek_stream_begin(&relay->body, ek_h1_field(&relay->response.head, "content-type"),
+                    ek_h1_field(&relay->response.head, "content-encoding"));
     put_head(relay, true);
     ek_relay_forget_heads__(relay);
     ek_relay_enter__(relay, EK_RELAY_ANSWER);
@@ -91,8 +92,8 @@ static void put_client_body(struct ek_relay *relay, const char *data, size_t len
 {
     if (relay->down.len == 0)
         relay->write_ms = relay->now_ms;
+    len = ek_stream_read(&relay->body, data, len, relay->ending);
     relay->octets_down += len;
-    relay->line_ended = data[len - 1] == '\n';
     ek_h1_put_body(&relay->down, relay->out, data, len);
 }
 
@@ -129,7 +130,7 @@ static void on_body(void *ctx, const char *data, size_t len)
 {
     struct ek_relay *relay = ctx;
 
-    if (relay->fate == EK_RELAY_DISCARD || (relay->ending && relay->line_ended))
+    if (relay->fate == EK_RELAY_DISCARD || (relay->ending && relay->body.between))
         return;
     if (relay->fate != EK_RELAY_STREAM && len > held_max(relay) - relay->held.len)
         overflow(relay);
@@ -230,7 +231,7 @@ void ek_relay_peer_input(struct ek_relay *relay, const char *data, size_t len, i
         relay->octets_down += len - used;
         ek_buf_append(&relay->down, data + used, len - used);
     }
-    if (relay->ending && relay->line_ended && relay->state == EK_RELAY_ANSWER)
+    if (relay->ending && relay->body.between && relay->state == EK_RELAY_ANSWER)
         finish_stream(relay, false);
     if (relay->down.failed)
         ek_relay_break__(relay, EK_RELAY_SLOW);
@@ -272,6 +273,6 @@ void ek_relay_end_stream(struct ek_relay *relay, int64_t now_ms)
     if (relay->state != EK_RELAY_ANSWER || relay->out == EK_H1_LENGTH)
         return;
     relay->ending = relay->last = true;
-    if (relay->line_ended)
+    if (relay->body.between)
         finish_stream(relay, false);
 }

@@ -4,6 +4,7 @@
 
 #include "api/base/stack.h"
 #include "api/base/time.h"
+#include "api/media_type.h"
 #include "controller/webhook/webhook-internal.h"
 
 #define ARENA_KEEP ((size_t)1 << 20) /* what a thread keeps between requests */
@@ -342,15 +343,6 @@ static char *name_of(const char *path, const struct ek_webhook_endpoint *endpoin
     return ek_xstrdup(*rest == '/' ? rest + 1 : rest);
 }
 
-static bool is_json(const struct ek_http_request *request)
-{
-    const char *type = ek_http_request_header(request, "content-type");
-    size_t len = strlen("application/json");
-
-    return type && !strncmp(type, "application/json", len) &&
-           (!type[len] || type[len] == ';' || type[len] == ' ');
-}
-
 /* Whether the address of the sender is known to be an API server's. */
 static bool is_proven(const struct ek_webhook_gate *gate, const struct ek_http_request *request)
 {
@@ -441,7 +433,7 @@ void ek_webhook_serve__(void *ctx, const struct ek_http_request *request,
     }
     if (proven)
         ek_http_reply_vouch(reply);
-    if (!is_json(request)) {
+    if (!ek_media_type_is(ek_http_request_header(request, "content-type"), "application/json")) {
         ek_webhook_refuse__(&exchange, 415, "the body must be application/json");
         return;
     }

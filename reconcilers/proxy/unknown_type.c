@@ -2,17 +2,10 @@
 /* ek_route_is_unknown_type and ek_route_is_refusal: answers in the forms in which API servers write
  * them. */
 #include <string.h>
-#include <strings.h>
 
+#include "api/media_type.h"
 #include "api/obj.h"
 #include "reconcilers/proxy/route.h"
-
-static bool is_type(const char *content_type, const char *type)
-{
-    size_t len = strlen(type);
-
-    return !strncasecmp(content_type, type, len) && strchr("; ", content_type[len]);
-}
 
 static bool is_plain(struct ek_str body, const char *text)
 {
@@ -129,11 +122,12 @@ bool ek_route_is_unknown_type(const struct ek_proxy_request *request, const char
 {
     if (!request->is_resource || request->has_tail || body.len > EK_ROUTE_HELD_MAX)
         return false;
-    if (is_type(content_type, "text/plain"))
+    if (ek_media_type_is(content_type, "text/plain"))
         return is_plain(body, "404 page not found");
-    if (is_type(content_type, "application/json"))
+    if (ek_media_type_is(content_type, "application/json"))
         return is_json(body);
-    return is_type(content_type, "application/vnd.kubernetes.protobuf") && is_protobuf(body);
+    return ek_media_type_is(content_type, "application/vnd.kubernetes.protobuf") &&
+           is_protobuf(body);
 }
 
 /* ---- Refusals ---- */
@@ -172,13 +166,13 @@ bool ek_route_is_refusal(const struct ek_proxy_request *request, int status,
     if (request->has_tail || body.len > EK_ROUTE_HELD_MAX)
         return false;
     if (status == 429)
-        return is_type(content_type, "text/plain") &&
+        return ek_media_type_is(content_type, "text/plain") &&
                is_plain(body, "The apiserver is shutting down, please try again later.");
     if (status != 503)
         return false;
-    if (is_type(content_type, "application/json"))
+    if (ek_media_type_is(content_type, "application/json"))
         return json_refuses(body);
     /* Status: message 3. */
-    return is_type(content_type, "application/vnd.kubernetes.protobuf") &&
+    return ek_media_type_is(content_type, "application/vnd.kubernetes.protobuf") &&
            status_of(body, &failure) && field_of(failure, 3, &message) && is_refusal(message);
 }

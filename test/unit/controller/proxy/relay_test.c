@@ -230,28 +230,52 @@ START_TEST(streams_at_once)
 }
 END_TEST
 
+#define WATCH                                                                                      \
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+#define WATCH_                                                                                     \
+    "HTTP/1.1 200 \r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+
 /* A drained watch ends between two events, and its client reads on elsewhere. */
 START_TEST(ends_a_stream_between_lines)
 {
     from_client(GET);
-    from_peer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{1\r\n");
+    from_peer(WATCH "2\r\n{1\r\n");
     ek_relay_end_stream(relay, now_ms);
     EXPECT_STATE(ANSWER);
-    from_peer("2\r\n}\n\r\n2\r\n{2\r\n");
-    EXPECT(client, "HTTP/1.1 200 \r\nTransfer-Encoding: "
-                   "chunked\r\n\r\n2\r\n{1\r\n2\r\n}\n\r\n0\r\n\r\n");
+    from_peer("5\r\n}\n{2}\r\n");
+    EXPECT(client, WATCH_ "2\r\n{1\r\n2\r\n}\n\r\n0\r\n\r\n");
     EXPECT_STATE(CLOSING);
     EXPECT(story, "request GET /a;response 200;drop;done 200 complete;");
+}
+END_TEST
+
+/* In protobuf likewise: an octet that is a line feed ends nothing. */
+START_TEST(ends_a_stream_between_frames)
+{
+    static const char first[] = "\0\0\0\2a\n\0\0\0\3b\n", more[] = "c\0\0\0\1d";
+    static const char got[] = "\0\0\0\2a\n\0\0\0\3b\nc";
+
+    from_client("GET /a HTTP/1.0\r\nHost: h\r\n\r\n");
+    from_peer("HTTP/1.1 200 OK\r\nContent-Type: "
+              "application/vnd.kubernetes.protobuf;stream=watch\r\n\r\n");
+    ek_relay_peer_input(relay, first, sizeof first - 1, now_ms);
+    flush();
+    ek_relay_end_stream(relay, now_ms);
+    EXPECT_STATE(ANSWER);
+    ek_relay_peer_input(relay, more, sizeof more - 1, now_ms);
+    flush();
+    EXPECT_STATE(CLOSING);
+    ck_assert(!memcmp(client.data + client.len - (sizeof got - 1), got, sizeof got - 1));
 }
 END_TEST
 
 START_TEST(ends_a_quiet_stream_at_once)
 {
     from_client(GET);
-    from_peer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    from_peer(WATCH);
     ek_relay_end_stream(relay, now_ms);
     flush();
-    EXPECT(client, "HTTP/1.1 200 \r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    EXPECT(client, WATCH_ "0\r\n\r\n");
     EXPECT_STATE(CLOSING);
 }
 END_TEST
@@ -648,6 +672,7 @@ int main(void)
     tcase_add_test(tcase, answers_head_without_a_body);
     tcase_add_test(tcase, streams_at_once);
     tcase_add_test(tcase, ends_a_stream_between_lines);
+    tcase_add_test(tcase, ends_a_stream_between_frames);
     tcase_add_test(tcase, ends_a_quiet_stream_at_once);
     tcase_add_test(tcase, repeats_what_was_not_answered);
     tcase_add_test(tcase, repeats_a_body_that_was_not_sent);
