@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Discovery, which the proxy answers from the view once an API server has granted it. */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,24 +15,7 @@ static struct ek_negotiate_headers headers_of(const struct ek_proxy_exchange *x)
 
 static const struct ek_view_document *document_of(const struct ek_proxy_exchange *x)
 {
-    static const enum ek_view_form forms[] = {[EK_NEGOTIATE_V2] = EK_VIEW_V2,
-                                              [EK_NEGOTIATE_V2BETA1] = EK_VIEW_V2BETA1,
-                                              [EK_NEGOTIATE_PLAIN] = EK_VIEW_PLAIN};
-    const struct ek_negotiate_choice *choice = &x->choice;
-    enum ek_view_place place = choice->core ? EK_VIEW_API : EK_VIEW_APIS;
-
-    switch (choice->kind) {
-    case EK_NEGOTIATE_ROOT:
-        if (choice->own)
-            return x->tried ? ek_view_own(x->view, x->peer, place, forms[choice->form]) : NULL;
-        return ek_view_merged(x->view, place, forms[choice->form]);
-    case EK_NEGOTIATE_GROUP:
-        return ek_view_group(x->view, choice->group);
-    case EK_NEGOTIATE_RESOURCES:
-        return ek_view_resources(x->view, choice->group, choice->version);
-    default:
-        return NULL;
-    }
+    return ek_discovery_find(x->view, &x->choice, x->tried ? x->peer : SIZE_MAX);
 }
 
 /* The request by which the API server judges the client: the client's own, for a form of the
@@ -63,65 +45,9 @@ static bool put_permission(struct ek_proxy_front *front, const struct ek_h1_head
     return ek_exchange_identify__(front, headers, n);
 }
 
-static void put_fields(const struct ek_negotiate_reply *reply, struct ek_buf *out)
+static void put_field(void *out, const char *name, const char *value)
 {
-    const char *const fields[][2] = {{"Content-Type", reply->content_type},
-                                     {"ETag", reply->etag},
-                                     {"Cache-Control", reply->cache_control},
-                                     {"Vary", reply->vary[0]},
-                                     {"Vary", reply->vary[0] ? reply->vary[1] : NULL},
-                                     {"Content-Encoding", reply->content_encoding}};
-
-    for (size_t i = 0; i < EK_ARRAY_SIZE(fields); i++)
-        if (fields[i][1])
-            ek_h1_put_field(out, fields[i][0], fields[i][1]);
-}
-
-/* The document indented or as YAML: made and compressed once, while clients want the same one. NULL
- * without memory. */
-static const struct ek_document *remake_document(struct ek_proxy *proxy,
-                                                 const struct ek_view_document *document,
-                                                 const struct ek_negotiate_choice *choice)
-{
-    struct ek_buf out;
-
-    if (proxy->remade_form == choice->form && proxy->remade_yaml == choice->yaml &&
-        !strcmp(proxy->remade_etag, document->etag))
-        return &proxy->remade;
-    ek_document_done(&proxy->remade);
-    proxy->remade = (struct ek_document){0};
-    proxy->remade_etag[0] = '\0';
-    ek_buf_init(&out, EK_DOCUMENT_MAX);
-    if (choice->yaml ? ek_negotiate_yaml(document->body, &out)
-                     : ek_negotiate_indent(document->body, &out)) {
-        ek_buf_done(&out);
-        return NULL;
-    }
-    ek_document_make(&proxy->remade, &out, document->etag);
-    snprintf(proxy->remade_etag, sizeof proxy->remade_etag, "%s", document->etag);
-    proxy->remade_form = choice->form;
-    proxy->remade_yaml = choice->yaml;
-    return &proxy->remade;
-}
-
-/* False when the document cannot be written as the client wants it. */
-static bool choose_reply(struct ek_proxy_front *front, const struct ek_view_document *document,
-                         struct ek_negotiate_reply *ret)
-{
-    const struct ek_proxy_exchange *x = &front->exchange;
-    const struct ek_negotiate_headers headers = headers_of(x);
-    struct ek_negotiate_document given = {document->body, document->gzip, document->etag};
-    const struct ek_document *remade = NULL;
-
-    ek_negotiate_reply(&x->choice, &headers, &given, ret);
-    if ((x->choice.pretty || x->choice.yaml) && ret->code == 200)
-        remade = remake_document(front->proxy, document, &x->choice);
-    if (!remade)
-        return !x->choice.yaml || ret->code != 200;
-    given.body = (struct ek_str){remade->body.data, remade->body.len};
-    given.gzip = (struct ek_str){remade->gzip.data, remade->gzip.len};
-    ek_negotiate_reply(&x->choice, &headers, &given, ret);
-    return true;
+    ek_h1_put_field(out, name, value);
 }
 
 /* kept: the permission was given to an earlier request. */
@@ -130,11 +56,13 @@ static void answer_document(struct ek_proxy_front *front, bool kept)
     EK_AUTO(ek_buf) fields;
     struct ek_proxy_exchange *x = &front->exchange;
     const struct ek_view_document *document = document_of(x);
+    const struct ek_negotiate_headers headers = headers_of(x);
     struct ek_negotiate_reply reply = {0};
     struct ek_proxy_answer answer = {0};
 
     ek_buf_init(&fields, (size_t)64 * 1024);
-    if (!document || !choose_reply(front, document, &reply)) {
+    if (!document ||
+        !ek_discovery_reply(&front->proxy->discovery, document, &x->choice, &headers, &reply)) {
         ek_proxy_answer_set(&answer, 503, 1,
                             document ? "the discovery document cannot be written as YAML"
                                      : "the discovery document is not known yet");
@@ -142,7 +70,7 @@ static void answer_document(struct ek_proxy_front *front, bool kept)
         return;
     }
     ek_proxy_metrics_permission(front->proxy->config->metrics, kept);
-    put_fields(&reply, &fields);
+    ek_discovery_each_field(&reply, put_field, &fields);
     ek_proxy_metrics_discovery(front->proxy->config->metrics, x->choice.kind != EK_NEGOTIATE_ROOT
                                                                   ? EK_PROXY_PART
                                                               : x->choice.own ? EK_PROXY_NOPEER

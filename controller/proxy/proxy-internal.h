@@ -11,8 +11,7 @@
 #include "controller/proxy/pool.h"
 #include "controller/proxy/proxy.h"
 #include "controller/proxy/relay.h"
-#include "reconcilers/peers/document.h"
-#include "reconcilers/proxy/negotiate.h"
+#include "reconcilers/proxy/discovery.h"
 #include "reconcilers/proxy/openapi.h"
 #include "reconcilers/proxy/openapi_v2.h"
 #include "reconcilers/proxy/route.h"
@@ -125,12 +124,7 @@ struct ek_proxy {
     struct ek_map clients;       /* struct ek_proxy_client by IP */
     struct ek_map loads;         /* struct ek_proxy_load by name */
     struct ek_proxy_stats stats;
-    /* The document that was indented or made YAML last, by the tag and the form of the compact one.
-     */
-    struct ek_document remade;
-    char remade_etag[EK_ETAG_SIZE]; /* "" for none */
-    enum ek_negotiate_form remade_form;
-    bool remade_yaml;
+    struct ek_discovery_remade discovery;
     size_t upgrades, streams, head_octets, body_octets, gathers; /* under way */
     size_t turn;
     bool draining, listening, closing, pool_closed;

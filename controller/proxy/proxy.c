@@ -80,7 +80,7 @@ static void free_loads(struct ek_proxy *proxy)
     ek_map_done(&proxy->loads);
     ek_map_done(&proxy->clients);
     ek_grants_free(proxy->grants);
-    ek_document_done(&proxy->remade);
+    ek_discovery_remade_done(&proxy->discovery);
 }
 
 /* ---- The cap ---- */
