@@ -87,18 +87,26 @@ static const struct ek_flag serving_flags[] = {
     {.name = "metrics-cert-path",
      .type = EK_FLAG_STRING,
      AT(metrics_cert_path),
-     .help = "`folder` with the serving certificate of /metrics; by default a self-signed "
-             "certificate is made"},
+     .help = "`folder` with the serving certificate of /metrics and of discovery; by default a "
+             "self-signed certificate is made"},
     {.name = "metrics-cert-name",
      .type = EK_FLAG_STRING,
      AT(metrics_cert_name),
      .initial = "tls.crt",
-     .help = "`file` name of the serving certificate of /metrics"},
+     .help = "`file` name of that serving certificate"},
     {.name = "metrics-cert-key",
      .type = EK_FLAG_STRING,
      AT(metrics_cert_key),
      .initial = "tls.key",
      .help = "`file` name of the key of that certificate"},
+    {.name = "discovery-bind-address",
+     .type = EK_FLAG_STRING,
+     AT(discovery_address),
+     .initial = "0",
+     .help =
+         "`address` of /api and /apis, such as \":6443\": the merged discovery documents of all "
+         "API servers, over HTTPS to authenticated and authorized clients; 0 disables both. "
+         "Needs the subject skew"},
     {.name = "enable-http2",
      .type = EK_FLAG_BOOL,
      AT(enable_http2),

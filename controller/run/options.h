@@ -25,6 +25,7 @@ struct ek_run_options {
     const char *metrics_address;
     bool metrics_secure;
     const char *metrics_cert_path, *metrics_cert_name, *metrics_cert_key;
+    const char *discovery_address;
     bool enable_http2; /* accepted because deployments pass it; HTTP/2 is never served */
 
     const char *webhook_address;

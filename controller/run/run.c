@@ -5,6 +5,7 @@
 
 #include "controller/debug/socket.h"
 #include "controller/election/election.h"
+#include "controller/http/server.h"
 #include "controller/manager/uuid.h"
 #include "controller/run/options.h"
 #include "controller/run/process.h"
@@ -31,6 +32,7 @@ struct process {
     struct ek_process_metrics *process_metrics;
     struct ek_http_metrics *http_metrics;
     struct ek_ui *ui;
+    struct ek_discovery_endpoint *discovery; /* NULL: discovery is not served */
     struct ek_serving *serving;
     struct ek_webhook_serving *webhook;
     struct ek_manager *manager;
@@ -44,6 +46,11 @@ struct process {
     struct ek_debug_socket *debug_socket;
     char identity[EK_ELECTION_NAME_SIZE];
 };
+
+static bool serves_discovery(const struct ek_run_options *options)
+{
+    return !ek_http_address_is_off(options->discovery_address);
+}
 
 /* --- leadership --------------------------------------------------------------------------- */
 
@@ -297,6 +304,15 @@ static void on_facts(void *ctx, const struct ek_skew_facts *facts, const struct 
             ek_controller_facts(p->controllers[i], facts, spec);
 }
 
+static void on_view(void *ctx, const struct ek_view *view, uint64_t took_ns)
+{
+    const struct process *p = ctx;
+
+    (void)took_ns;
+    if (p->discovery)
+        ek_discovery_endpoint_publish(p->discovery, view);
+}
+
 static void on_scrape(void *ctx)
 {
     struct process *p = ctx;
@@ -324,6 +340,8 @@ static void make_parts(struct process *p)
                            NULL);
     p->recorder = ek_recorder_new(&p->loop, &recorder);
     p->ui = serving.ui = ek_ui_new(&p->debug, p->recorder);
+    if (serves_discovery(p->options))
+        p->discovery = serving.discovery = ek_discovery_endpoint_new();
     p->serving = ek_serving_new(&serving);
 }
 
@@ -378,6 +396,7 @@ static void make_subjects(struct process *p)
                                  .now_ms = ek_wall_ms,
                                  .may_write = may_write,
                                  .publish_peers = on_peers,
+                                 .publish_view = on_view,
                                  .publish_facts = on_facts,
                                  .ctx = p};
 
@@ -487,6 +506,7 @@ static void destroy(struct process *p)
     ek_process_end(&p->loop, p->client);
     ek_serving_free(p->serving);
     ek_ui_free(p->ui);
+    ek_discovery_endpoint_free(p->discovery);
     ek_webhook_serving_free(p->webhook);
     ek_manager_free(p->manager);
     ek_process_metrics_free(p->process_metrics);
@@ -495,6 +515,19 @@ static void destroy(struct process *p)
     ek_registry_free(p->registry);
     ek_client_config_free(p->config);
     ek_log_free(p->log);
+}
+
+static int select_subjects(struct process *p, struct ek_err *err)
+{
+    int rc = ek_subjects_select(ek_subjects, &p->options->subjects, &p->subjects, err);
+
+    if (rc)
+        return ek_err_prefix(err, "--subjects");
+    if (serves_discovery(p->options) && !p->subjects.finds_peers)
+        return ek_err_set(err, EK_E_INVAL,
+                          "--discovery-bind-address needs the subject that finds the API servers: "
+                          "add skew to --subjects");
+    return 0;
 }
 
 static int run(void *options, char **args, int n_args)
@@ -506,8 +539,7 @@ static int run(void *options, char **args, int n_args)
 
     (void)args;
     (void)n_args;
-    if (ek_subjects_select(ek_subjects, &o->subjects, &p.subjects, &err)) {
-        ek_err_prefix(&err, "--subjects");
+    if (select_subjects(&p, &err)) {
         ek_complain(&err);
         return code;
     }
@@ -542,7 +574,9 @@ const struct ek_command ek_run_command = {
         "admission policies and field gates by webhook.\n\n/debug/ui, on the address of /metrics, "
         "is the page of \"evenkeel check -o html\" with admission policies, field gates, Events "
         "and informers. The page needs \"get\" on the nonResourceURL /debug/ui (the ClusterRole "
-        "evenkeel-ui-reader).\n\nExit codes: 0 after a clean stop "
+        "evenkeel-ui-reader).\n\n--discovery-bind-address serves /api and /apis with what any API "
+        "server serves; `evenkeel proxy` serves also all other paths.\n\nExit codes: 0 after a "
+        "clean stop "
         "(SIGTERM or SIGINT), 1 after an error or when the leader election was lost. A second "
         "signal ends the process at once.",
     .groups = ek_run_flag_groups,

@@ -20,11 +20,12 @@
 #define GRACE_MS 5000
 
 /* Of each listener. Probes and scrapers are few. */
-#define CONNECTIONS_MAX 64
-#define HEALTH_MEMORY   ((size_t)1 << 20)
-#define METRICS_MEMORY  ((size_t)24 << 20) /* for the largest exposition */
+#define CONNECTIONS_MAX  64
+#define HEALTH_MEMORY    ((size_t)1 << 20)
+#define METRICS_MEMORY   ((size_t)24 << 20) /* for the largest exposition */
+#define DOCUMENTS_MEMORY ((size_t)24 << 20) /* a document of 1 MB is an uncommonly large one */
 
-enum { HEALTH, METRICS, N_SERVERS };
+enum { HEALTH, METRICS, DISCOVERY, N_SERVERS };
 
 /* Until start_serving and from on_ended on, all of it is the control loop's. */
 struct ek_serving {
@@ -50,8 +51,11 @@ struct ek_serving {
     struct ek_http_route health_routes[2];
     struct ek_http_route metrics_routes[2]; /* /metrics and /debug/ui */
     size_t n_metrics_routes;
+    struct ek_http_route discovery_route;
     struct ek_review_relay *relay;
-    struct ek_metrics_auth *auth;     /* NULL when /metrics is open to all */
+    struct ek_metrics_auth *auth; /* NULL when /metrics is open to all */
+    /* Has a memory of its own: there are many paths. NULL when discovery is not served. */
+    struct ek_metrics_auth *discovery_auth;
     struct ek_metrics_gather *gather; /* NULL when there is nothing to collect */
     struct ek_metrics_gather *facts;  /* of /debug/ui; NULL when that is not served */
     struct ek_http_server *servers[N_SERVERS];
@@ -105,10 +109,13 @@ struct ek_serving *ek_serving_new(const struct ek_serving_config *config)
     ek_health_board_watch(s->board, s->healthz);
     ek_http_budget_init(&s->meters[HEALTH].budget, HEALTH_MEMORY);
     ek_http_budget_init(&s->meters[METRICS].budget, METRICS_MEMORY);
+    ek_http_budget_init(&s->meters[DISCOVERY].budget, DOCUMENTS_MEMORY);
     if (config->http) {
         ek_http_metrics_add(config->http, "health", &s->meters[HEALTH], 1, NULL);
         ek_http_metrics_add(config->http, "metrics", &s->meters[METRICS], 1, NULL);
     }
+    if (config->http && config->discovery)
+        ek_http_metrics_add(config->http, "discovery", &s->meters[DISCOVERY], 1, NULL);
     return s;
 }
 
@@ -153,7 +160,8 @@ static void on_server_closed(void *ctx)
     if (--s->n_open > 0)
         return;
     ek_metrics_auth_free(s->auth);
-    s->auth = NULL;
+    ek_metrics_auth_free(s->discovery_auth);
+    s->auth = s->discovery_auth = NULL;
     if (s->gather)
         ek_metrics_gather_end(s->gather);
     if (s->facts)
@@ -185,21 +193,28 @@ static void run_thread(void *arg)
 
 /* ---- Start ---- */
 
-static struct ek_http_server *make_server(struct ek_serving *s, int which, const char *name,
-                                          const char *address, const struct ek_http_limits *limits)
+/* What differs between the listeners. */
+struct listener {
+    const char *name, *address;
+    const struct ek_http_route *routes;
+    size_t n_routes;
+    struct ek_tls_identity *identity;
+    struct ek_http_limits limits;
+};
+
+static struct ek_http_server *make_server(struct ek_serving *s, const struct listener *listener,
+                                          struct ek_http_meter *meter)
 {
-    bool health = which == HEALTH;
-    struct ek_http_server_config config = {.name = name,
-                                           .bind_address = address,
-                                           .routes = health ? s->health_routes : s->metrics_routes,
-                                           .n_routes = health ? EK_ARRAY_SIZE(s->health_routes)
-                                                              : s->n_metrics_routes,
-                                           .limits = *limits,
-                                           .max_connections = CONNECTIONS_MAX,
-                                           .meter = &s->meters[which],
-                                           .identity = health ? NULL : s->identity,
-                                           .wall_ms = wall_clock,
-                                           .log = s->config.log};
+    const struct ek_http_server_config config = {.name = listener->name,
+                                                 .bind_address = listener->address,
+                                                 .routes = listener->routes,
+                                                 .n_routes = listener->n_routes,
+                                                 .limits = listener->limits,
+                                                 .max_connections = CONNECTIONS_MAX,
+                                                 .meter = meter,
+                                                 .identity = listener->identity,
+                                                 .wall_ms = wall_clock,
+                                                 .log = s->config.log};
 
     return ek_http_server_new(&s->loop, &config);
 }
@@ -213,14 +228,21 @@ static void make_servers(struct ek_serving *s)
                                                  .reply_timeout_ms = 5000,
                                                  .idle_timeout_ms = 30000,
                                                  .write_timeout_ms = 5000};
-    static const struct ek_http_limits metrics = {.max_head = (size_t)32 * 1024, /* with a token */
-                                                  .max_body = 1,
-                                                  .handshake_timeout_ms = 5000,
-                                                  .head_timeout_ms = 5000};
+    static const struct ek_http_limits secure = {.max_head = (size_t)32 * 1024, /* with a token */
+                                                 .max_body = 1,
+                                                 .handshake_timeout_ms = 5000,
+                                                 .head_timeout_ms = 5000};
     const struct ek_run_options *o = s->config.options;
+    const struct listener listeners[N_SERVERS] = {
+        [HEALTH] = {"health", o->health_address, s->health_routes, EK_ARRAY_SIZE(s->health_routes),
+                    NULL, health},
+        [METRICS] = {"metrics", o->metrics_address, s->metrics_routes, s->n_metrics_routes,
+                     s->auth ? s->identity : NULL, secure},
+        [DISCOVERY] = {"discovery", s->config.discovery ? o->discovery_address : "0",
+                       &s->discovery_route, 1, s->identity, secure}};
 
-    s->servers[HEALTH] = make_server(s, HEALTH, "health", o->health_address, &health);
-    s->servers[METRICS] = make_server(s, METRICS, "metrics", o->metrics_address, &metrics);
+    for (int i = 0; i < N_SERVERS; i++)
+        s->servers[i] = make_server(s, &listeners[i], &s->meters[i]);
     s->n_open = N_SERVERS;
 }
 
@@ -240,22 +262,33 @@ static void add_ui(struct ek_serving *s)
     s->metrics_routes[s->n_metrics_routes++] = ek_metrics_gather_route(s->facts);
 }
 
+static struct ek_metrics_auth *make_auth(struct ek_serving *s)
+{
+    return ek_metrics_auth_new(
+        &(struct ek_metrics_auth_config){.reviewer = ek_review_relay_reviewer(s->relay),
+                                         .now_ms = loop_clock,
+                                         .now_ctx = &s->loop,
+                                         .log = s->config.log});
+}
+
 /* Only who the API server knows and allows gets to the routes. */
-static void guard_metrics(struct ek_serving *s)
+static void guard_routes(struct ek_serving *s, bool metrics)
 {
     const struct ek_reviewer client = ek_metrics_auth_client(s->config.client);
 
     s->asker = ek_webhook_asker_new(s->config.loop, &client);
     s->relay = ek_review_relay_new(s->asker, &s->wake);
-    s->auth = ek_metrics_auth_new(
-        &(struct ek_metrics_auth_config){.reviewer = ek_review_relay_reviewer(s->relay),
-                                         .now_ms = loop_clock,
-                                         .now_ctx = &s->loop,
-                                         .log = s->config.log});
-    for (size_t i = 0; i < s->n_metrics_routes; i++) {
+    if (metrics)
+        s->auth = make_auth(s);
+    for (size_t i = 0; i < s->n_metrics_routes && metrics; i++) {
         const struct ek_http_route open = s->metrics_routes[i];
         s->metrics_routes[i] = ek_metrics_auth_route(s->auth, &open);
     }
+    if (!s->config.discovery)
+        return;
+    const struct ek_http_route open = ek_discovery_endpoint_route(s->config.discovery);
+    s->discovery_auth = make_auth(s);
+    s->discovery_route = ek_metrics_auth_route(s->discovery_auth, &open);
 }
 
 static void make_routes(struct ek_serving *s, bool secure)
@@ -272,8 +305,8 @@ static void make_routes(struct ek_serving *s, bool secure)
     }
     if (secure && s->config.ui)
         add_ui(s);
-    if (secure)
-        guard_metrics(s);
+    if (secure || s->config.discovery)
+        guard_routes(s, secure);
 }
 
 static int listen_all(struct ek_serving *s, struct ek_err *err)
@@ -297,7 +330,7 @@ static int start_serving(void *ctx, struct ek_err *err)
     const struct ek_run_options *o = s->config.options;
     bool secure = o->metrics_secure && !ek_http_address_is_off(o->metrics_address);
 
-    int rc = secure ? make_identity(s, err) : 0;
+    int rc = secure || s->config.discovery ? make_identity(s, err) : 0;
     if (rc)
         return rc;
     uv_loop_init(&s->loop);

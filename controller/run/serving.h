@@ -4,9 +4,10 @@
  * by HTTPS and for authorized scrapers only unless that is switched off. Non-leaders serve the
  * same, as with controller-runtime. The listener of /metrics has /debug/ui, too, for authorized
  * clients; without authorization there is no /debug/ui, because the page names parts of the
- * cluster.
+ * cluster. A third listener, if its flag is set, serves the merged discovery documents, by HTTPS
+ * and for authorized clients always (controller/run/discovery_endpoint.h).
  *
- * Both listeners have a thread and a loop of their own, so that clients cannot delay the control
+ * The listeners have a thread and a loop of their own, so that clients cannot delay the control
  * loop, which renews the Lease, and that /healthz answers whatever the control loop does. What the
  * control loop knows crosses over:
  *
@@ -24,6 +25,7 @@
 
 #include "controller/manager/health.h"
 #include "controller/manager/manager.h"
+#include "controller/run/discovery_endpoint.h"
 #include "controller/run/options.h"
 #include "controller/run/ui.h"
 #include "controller/telemetry/standard_metrics.h"
@@ -41,6 +43,7 @@ struct ek_serving_config {
     struct ek_http_metrics *http; /* may be NULL */
     void (*collect)(void *ctx);   /* on the control loop, before metrics are written; may be NULL */
     struct ek_ui *ui;             /* NULL: /debug/ui is not served */
+    struct ek_discovery_endpoint *discovery; /* at discovery_address of options; NULL: not served */
     void *ctx;
     struct ek_log *log;
 };
@@ -57,7 +60,7 @@ void ek_serving_add_readyz(struct ek_serving *serving, const char *name, ek_heal
 const char *ek_serving_health_address(const struct ek_serving *serving);
 const char *ek_serving_metrics_address(const struct ek_serving *serving);
 
-/* The runnable (group HTTP) that starts and stops both listeners. */
+/* The runnable (group HTTP) that starts and stops the listeners. */
 void ek_serving_runnable(struct ek_serving *serving, struct ek_runnable *ret_runnable);
 
 /* Releases it after its runnable has stopped, or if it was never started. */

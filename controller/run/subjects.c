@@ -73,6 +73,7 @@ int ek_subjects_select(const struct ek_subject *const *table, const struct ek_fl
         reader = subject->peers || subject->facts ? subject : reader;
         finder = subject->prober ? subject : finder;
     }
+    ret->finds_peers = finder != NULL;
     if (reader && !finder)
         return ek_err_set(err, EK_E_INVAL,
                           "%s needs the subject that finds the API servers: add skew",

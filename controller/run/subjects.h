@@ -19,7 +19,8 @@ extern const struct ek_subject *const ek_subjects[];
 struct ek_selection {
     const struct ek_subject *list[EK_SUBJECTS_MAX]; /* in the order of the table */
     size_t n;
-    bool webhook; /* one of them registers webhooks: without one, none is served */
+    bool webhook;     /* one of them registers webhooks: without one, none is served */
+    bool finds_peers; /* one of them finds the API servers, and publishes what they serve */
 };
 
 /*

@@ -100,6 +100,10 @@ const struct ek_view_document *ek_view_merged(const struct ek_view *view, enum e
 const struct ek_view_document *ek_view_own(const struct ek_view *view, size_t i,
                                            enum ek_view_place place, enum ek_view_form form);
 
+/* The peer as which the documents are merged: of the routable peers the one with the least id, else
+ * of all whose documents are known. SIZE_MAX: there is none. */
+size_t ek_view_merges_as(const struct ek_view *view);
+
 /* APIGroup of /apis/<group>, merged. NULL: nobody serves it, or the view is not complete. */
 const struct ek_view_document *ek_view_group(const struct ek_view *view, const char *group);
 

@@ -209,6 +209,11 @@ void ek_view_merge_unref(struct ek_view_merge *merge)
     ek_free(merge);
 }
 
+size_t ek_view_merges_as(const struct ek_view *view)
+{
+    return choose_local(view);
+}
+
 const struct ek_view_document *ek_view_merged(const struct ek_view *view, enum ek_view_place place,
                                               enum ek_view_form form)
 {

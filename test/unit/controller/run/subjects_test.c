@@ -55,6 +55,8 @@ START_TEST(selection_row)
     int rc = ek_subjects_select(ek_subjects, &names, &selection, &err);
     for (size_t i = 0; !rc && i < selection.n; i++)
         ek_buf_printf(&got, "%s%s", i ? " " : "", selection.list[i]->name);
+    ck_assert_msg(rc || selection.finds_peers == !!strstr(ek_buf_str(&got), "controlplane"),
+                  "%s: peers", rows[_i].name);
     if (rc)
         ek_buf_puts(&got, err.message);
     ck_assert_msg(!strcmp(ek_buf_str(&got), rows[_i].want), "%s: %s", rows[_i].name,

@@ -296,6 +296,7 @@ START_TEST(merges_as_one_server)
         const struct ek_view_document *document = ek_view_resources(view, "batch", "v1");
         EK_AUTOFREE char *body = ek_xstrndup(document->body.p, document->body.len);
         ck_assert_msg(!strstr(body, "cronjobs") == !as[i].crons, "%s: %s", as[i].name, body);
+        ck_assert_msg(ek_view_merges_as(view) == as[i].crons, "%s", as[i].name);
     }
 }
 END_TEST
