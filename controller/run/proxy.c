@@ -5,7 +5,7 @@
  * The skew subject finds and probes the API servers as in `evenkeel run`, but never writes. Each
  * view that the subject publishes goes onto the board, from which the proxy routes. The prober
  * reads documents again when an API server does not know a type or does not answer, when none may
- * be asked, and when a CRD or an APIService changes (proxy_recheck.h).
+ * be asked, and when a CRD or an APIService changes (fresh_documents.h).
  */
 #include "controller/proxy/proxy.h"
 
@@ -13,6 +13,7 @@
 
 #include "api/base/time.h"
 #include "controller/http/cert_watcher.h"
+#include "controller/run/fresh_documents.h"
 #include "controller/run/process.h"
 #include "controller/run/proxy_account.h"
 #include "controller/run/proxy_config.h"
@@ -20,15 +21,12 @@
 #include "controller/run/proxy_kubeconfig.h"
 #include "controller/run/proxy_names.h"
 #include "controller/run/proxy_options.h"
-#include "controller/run/proxy_recheck.h"
 #include "controller/run/serving.h"
-#include "controller/skew/custom_watch.h"
 #include "controller/skew/probe_account.h"
 #include "controller/skew/subject.h"
 #include "controller/telemetry/process_metrics.h"
 #include "informers/client/file.h"
 #include "informers/clock.h"
-#include "informers/probe/prober.h"
 #include "reconcilers/peers/view_build.h"
 
 /* What the other parts get to stop in, after the drain. */
@@ -48,8 +46,7 @@ struct process {
     struct ek_registry *registry;
     struct ek_controller_row row;
     struct ek_controller *controller;
-    struct ek_custom_watch *custom;
-    char *custom_problem; /* that was logged; NULL: none */
+    struct ek_fresh_documents fresh;
     struct ek_serving *serving;
     struct ek_manager *manager;
     struct ek_tls_identity *identity;
@@ -63,8 +60,6 @@ struct process {
     struct ek_proxy_config proxy_config;
     struct ek_proxy *proxy; /* NULL: not started */
     uv_async_t stale;       /* from the proxy */
-    uv_timer_t recheck_timer;
-    struct ek_proxy_recheck recheck;
 };
 
 /* ---- The view ---- */
@@ -170,36 +165,10 @@ static int check_synced(void *ctx, struct ek_err *err)
     return ek_manager_check_ready(p->manager, err);
 }
 
-static void on_recheck_due(uv_timer_t *timer);
-
-static void look_again(struct process *p)
-{
-    struct ek_prober *prober = ek_controller_prober(p->controller);
-    int64_t in_ms;
-    enum ek_proxy_look look = ek_proxy_recheck_next(&p->recheck, (int64_t)uv_now(&p->loop), &in_ms);
-
-    if (look == EK_PROXY_LOOK_ALL)
-        ek_prober_kick(prober);
-    else if (look == EK_PROXY_LOOK_ABSENT)
-        ek_prober_kick_absent(prober);
-    /* A server that comes back has a new endpoint, which is seen only at an API server. */
-    if (look != EK_PROXY_LOOK_NONE)
-        ek_watchset_hurry(ek_controller_watchset(p->controller));
-    if (in_ms >= 0)
-        uv_timer_start(&p->recheck_timer, on_recheck_due, (uint64_t)in_ms, 0);
-}
-
-static void on_recheck_due(uv_timer_t *timer)
-{
-    look_again(timer->data);
-}
-
 static void on_stale_loop(uv_async_t *async)
 {
     struct process *p = async->data;
-
-    ek_proxy_recheck_want(&p->recheck);
-    look_again(p);
+    ek_fresh_documents_want(&p->fresh);
 }
 
 static void on_stale(void *ctx)
@@ -208,30 +177,10 @@ static void on_stale(void *ctx)
     uv_async_send(&p->stale);
 }
 
-/* An object may change before the documents of each API server have: they are read at once, and a
- * second later. */
-static void on_custom(void *ctx, bool changed)
-{
-    struct process *p = ctx;
-    EK_AUTOFREE char *problem = ek_custom_watch_problem(p->custom);
-
-    if (changed) {
-        on_stale_loop(&p->stale);
-        ek_proxy_recheck_want_again(&p->recheck);
-        look_again(p);
-    }
-    if (problem && (!p->custom_problem || strcmp(problem, p->custom_problem) != 0))
-        ek_log_info(p->log, "Changes of custom resources are noticed late",
-                    EK_S("reason", problem));
-    ek_free(p->custom_problem);
-    p->custom_problem = problem ? ek_xstrdup(problem) : NULL;
-    ek_controller_observe(p->controller);
-}
-
 static const struct ek_exclusions *exclusions(void *ctx, int64_t now_ms, int64_t *ret_again_ms)
 {
     struct process *p = ctx;
-    return ek_custom_watch_exclusions(p->custom, now_ms, ret_again_ms);
+    return ek_fresh_documents_exclusions(&p->fresh, now_ms, ret_again_ms);
 }
 
 /* ---- Metrics ---- */
@@ -466,9 +415,9 @@ static void make_controller(struct process *p)
     /* The flag was checked when it was read. */
     ek_probe_account_parse(p->options->run.probe_account, ek_process_namespace(p->config),
                            &p->account, NULL);
-    p->custom = ek_custom_watch_new(&(struct ek_custom_watch_config){
-        .loop = &p->loop, .client = p->client, .on_change = on_custom, .ctx = p});
+    ek_fresh_documents_watch(&p->fresh, p->client, p->log);
     p->controller = ek_controller_new(&ek_skew_subject, &env);
+    ek_fresh_documents_set_reader(&p->fresh, p->controller);
     ek_registry_set(p->registry, 0, p->controller);
 }
 
@@ -495,7 +444,7 @@ static void make_manager(struct process *p)
     p->serving = ek_serving_new(&serving);
     ek_serving_runnable(p->serving, &health);
     ek_controller_runnables(p->controller, &watch, &runner);
-    ek_custom_watch_runnable(p->custom, &custom);
+    ek_fresh_documents_runnable(&p->fresh, &custom);
     /* Views are made until the proxy has drained. */
     runner.group = EK_GROUP_CACHES;
     ek_manager_add(p->manager, &health);
@@ -553,14 +502,13 @@ static void destroy(struct process *p)
 {
     ek_proxy_debug_stop(&p->debug);
     uv_close((uv_handle_t *)&p->stale, NULL);
-    uv_close((uv_handle_t *)&p->recheck_timer, NULL);
     ek_proxy_account_close(p->impersonator);
     ek_proxy_names_close(p->names);
     ek_cert_watcher_close(p->clients, NULL, NULL);
     ek_cert_watcher_close(p->trust, NULL, NULL);
     ek_cert_watcher_close(p->cert, NULL, NULL);
     ek_controller_close(p->controller, NULL, NULL);
-    ek_custom_watch_close(p->custom);
+    ek_fresh_documents_close(&p->fresh);
     ek_process_end(&p->loop, p->client);
     ek_serving_free(p->serving);
     ek_manager_free(p->manager);
@@ -570,7 +518,6 @@ static void destroy(struct process *p)
     ek_process_metrics_free(p->process_metrics);
     ek_metrics_free(p->metrics);
     ek_registry_free(p->registry);
-    ek_free(p->custom_problem);
     ek_client_config_free(p->config);
     ek_log_free(p->log);
 }
@@ -588,8 +535,8 @@ static int run(void *options, char **args, int n_args)
      */
     mallopt(M_TRIM_THRESHOLD, 2 << 20);
     uv_async_init(&p.loop, &p.stale, on_stale_loop);
-    uv_timer_init(&p.loop, &p.recheck_timer);
-    p.stale.data = p.recheck_timer.data = &p;
+    ek_fresh_documents_init(&p.fresh, &p.loop);
+    p.stale.data = &p;
     p.board = ek_proxy_board_new(on_stale, &p);
     if (make(&p, &err)) {
         ek_complain(&err);

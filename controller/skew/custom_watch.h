@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches what adds resources to API servers at run time, for the proxy: APIServices, and the
- * metadata of CRDs. A change means that the discovery documents will change, and APIServices give
- * the group versions that are left out of a merge (reconcilers/peers/custom_groups.h).
+ * Watches what adds resources to API servers at run time, for those who serve discovery
+ * (controller/run/fresh_documents.h): APIServices, and the metadata of CRDs. A change means that
+ * the discovery documents will change, and APIServices give the group versions that are left out of
+ * a merge (reconcilers/peers/custom_groups.h).
  *
  * An account that may not list and watch these resources is no failure: then changes are noticed by
  * the next probe, and nothing is left out. ek_custom_watch_problem reports it.
