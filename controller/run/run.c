@@ -7,6 +7,7 @@
 #include "controller/election/election.h"
 #include "controller/http/server.h"
 #include "controller/manager/uuid.h"
+#include "controller/run/fresh_documents.h"
 #include "controller/run/options.h"
 #include "controller/run/process.h"
 #include "controller/run/serving.h"
@@ -32,7 +33,8 @@ struct process {
     struct ek_process_metrics *process_metrics;
     struct ek_http_metrics *http_metrics;
     struct ek_ui *ui;
-    struct ek_discovery_endpoint *discovery; /* NULL: discovery is not served */
+    struct ek_discovery_endpoint *discovery; /* NULL: discovery is not served, */
+    struct ek_fresh_documents fresh;         /* and this is not set */
     struct ek_serving *serving;
     struct ek_webhook_serving *webhook;
     struct ek_manager *manager;
@@ -313,6 +315,12 @@ static void on_view(void *ctx, const struct ek_view *view, uint64_t took_ns)
         ek_discovery_endpoint_publish(p->discovery, view);
 }
 
+static const struct ek_exclusions *exclusions(void *ctx, int64_t now_ms, int64_t *ret_again_ms)
+{
+    struct process *p = ctx;
+    return ek_fresh_documents_exclusions(&p->fresh, now_ms, ret_again_ms);
+}
+
 static void on_scrape(void *ctx)
 {
     struct process *p = ctx;
@@ -340,8 +348,10 @@ static void make_parts(struct process *p)
                            NULL);
     p->recorder = ek_recorder_new(&p->loop, &recorder);
     p->ui = serving.ui = ek_ui_new(&p->debug, p->recorder);
-    if (serves_discovery(p->options))
+    if (serves_discovery(p->options)) {
+        ek_fresh_documents_init(&p->fresh, &p->loop);
         p->discovery = serving.discovery = ek_discovery_endpoint_new();
+    }
     p->serving = ek_serving_new(&serving);
 }
 
@@ -398,13 +408,18 @@ static void make_subjects(struct process *p)
                                  .publish_peers = on_peers,
                                  .publish_view = on_view,
                                  .publish_facts = on_facts,
+                                 .exclusions = p->discovery ? exclusions : NULL,
                                  .ctx = p};
 
+    if (p->discovery)
+        ek_fresh_documents_watch(&p->fresh, p->client, p->log);
     for (size_t i = 0; i < p->subjects.n; i++) {
         env.observer = ek_registry_observer(p->registry, i);
         env.queue = ek_registry_queue(p->registry, i);
         p->controllers[i] = ek_controller_new(p->subjects.list[i], &env);
         ek_registry_set(p->registry, i, p->controllers[i]);
+        if (p->discovery && ek_controller_prober(p->controllers[i]))
+            ek_fresh_documents_set_reader(&p->fresh, p->controllers[i]);
     }
     if (env.serving.webhook)
         ek_webhook_serving_observe(p->webhook, on_bundle, p);
@@ -429,6 +444,11 @@ static void add_subjects(struct process *p, const struct ek_runnable *recorder)
 {
     struct ek_runnable watch, runners[EK_SUBJECTS_MAX];
     size_t n = 0;
+
+    if (p->discovery) {
+        ek_fresh_documents_runnable(&p->fresh, &watch);
+        ek_manager_add(p->manager, &watch);
+    }
 
     for (size_t i = 0; i < p->subjects.n; i++) {
         if (p->subjects.list[i]->early)
@@ -501,6 +521,8 @@ static void destroy(struct process *p)
     ek_debug_loop_stop(&p->debug_loop);
     for (size_t i = p->subjects.n; i-- > 0;)
         ek_controller_close(p->controllers[i], NULL, NULL);
+    if (p->discovery)
+        ek_fresh_documents_close(&p->fresh);
     ek_recorder_close(p->recorder, NULL, NULL);
     ek_election_close(p->election, NULL, NULL);
     ek_process_end(&p->loop, p->client);
