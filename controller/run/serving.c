@@ -141,6 +141,11 @@ const char *ek_serving_metrics_address(const struct ek_serving *serving)
     return serving->addresses[METRICS];
 }
 
+const char *ek_serving_discovery_address(const struct ek_serving *serving)
+{
+    return serving->addresses[DISCOVERY];
+}
+
 /* ---- The thread ---- */
 
 /* The loop ends when nothing is left on it. */

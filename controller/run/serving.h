@@ -59,6 +59,7 @@ void ek_serving_add_readyz(struct ek_serving *serving, const char *name, ek_heal
 /* Where /healthz and /metrics are served, "127.0.0.1:8081"; "" when they are not. Borrowed. */
 const char *ek_serving_health_address(const struct ek_serving *serving);
 const char *ek_serving_metrics_address(const struct ek_serving *serving);
+const char *ek_serving_discovery_address(const struct ek_serving *serving);
 
 /* The runnable (group HTTP) that starts and stops the listeners. */
 void ek_serving_runnable(struct ek_serving *serving, struct ek_runnable *ret_runnable);

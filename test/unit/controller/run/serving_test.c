@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /healthz, /readyz and /metrics of the process: they answer whatever the control loop does, and
- * even while clients hold their connections. */
+/* /healthz, /readyz, /metrics and discovery of the process: they answer whatever the control loop
+ * does, and even while clients hold their connections. */
 #include <check.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "test/support/suite.h"
 
 #define CLOSE(path) "GET " path " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-#define ATTACKERS   200
+#define ATTACKERS   ((size_t)200)
 
 static uv_loop_t control;
 static uv_thread_t thread;
@@ -24,6 +24,7 @@ static void (*task)(void);
 static struct ek_run_options options;
 static struct ek_metrics *metrics;
 static struct ek_metric *collected;
+static struct ek_discovery_endpoint *discovery;
 static struct ek_serving *serving;
 static struct ek_runnable runnable;
 static int check_rc;
@@ -88,8 +89,10 @@ static void setup(void)
 {
     signal(SIGPIPE, SIG_IGN);
     check_rc = 0;
-    options =
-        (struct ek_run_options){.health_address = "127.0.0.1:0", .metrics_address = "127.0.0.1:0"};
+    options = (struct ek_run_options){.health_address = "127.0.0.1:0",
+                                      .metrics_address = "127.0.0.1:0",
+                                      .metrics_cert_path = "",
+                                      .discovery_address = "127.0.0.1:0"};
     uv_loop_init(&control);
     uv_async_init(&control, &async, on_async);
     uv_sem_init(&done, 0);
@@ -100,8 +103,12 @@ static void setup(void)
                                                               .help = "How often.",
                                                               .type = EK_METRIC_GAUGE}),
         NULL);
-    serving = ek_serving_new(&(struct ek_serving_config){
-        .loop = &control, .options = &options, .metrics = metrics, .collect = collect});
+    discovery = ek_discovery_endpoint_new();
+    serving = ek_serving_new(&(struct ek_serving_config){.loop = &control,
+                                                         .options = &options,
+                                                         .metrics = metrics,
+                                                         .collect = collect,
+                                                         .discovery = discovery});
     ek_serving_add_readyz(serving, "test", check, NULL);
     ek_serving_runnable(serving, &runnable);
     ck_assert_int_eq(uv_thread_create(&thread, run_control, NULL), 0);
@@ -114,6 +121,7 @@ static void teardown(void)
     uv_thread_join(&thread);
     ck_assert_int_eq(uv_loop_close(&control), 0);
     ek_serving_free(serving);
+    ek_discovery_endpoint_free(discovery);
     ek_metrics_free(metrics);
     uv_sem_destroy(&done);
     uv_sem_destroy(&go_on);
@@ -148,6 +156,30 @@ START_TEST(serves)
 }
 END_TEST
 
+/* Discovery is for clients with a token, by TLS, also where /metrics is open to all. */
+START_TEST(guards_discovery)
+{
+    static const char *const paths[] = {"/api", "/apis", "/apis/apps/v1", "/version", "/metrics"};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(paths); i++) {
+        EK_AUTOFREE char *text =
+            ek_xasprintf("GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", paths[i]);
+        int fd = connect_to(ek_serving_discovery_address(serving));
+        SSL *ssl = http_tls_connect(fd, NULL, 0);
+        ck_assert_msg(ssl != NULL, "%s: no TLS", paths[i]);
+        EK_AUTOFREE char *got = http_tls_exchange(ssl, text, 1 << 20, NULL);
+        ck_assert_msg(strstr(got, " 401 ") && strstr(got, "WWW-Authenticate: Bearer"), "%s: %s",
+                      paths[i], got);
+        http_tls_close(ssl);
+        close(fd);
+    }
+    int fd = connect_to(ek_serving_discovery_address(serving));
+    EK_AUTOFREE char *got = http_exchange(fd, CLOSE("/apis"), 1 << 20, NULL);
+    ck_assert_msg(!strstr(got, "HTTP/1.1 200"), "%s", got);
+    close(fd);
+}
+END_TEST
+
 static void block(void)
 {
     uv_sem_post(&done);
@@ -167,15 +199,16 @@ START_TEST(control_loop_hangs)
 }
 END_TEST
 
-/* Half a head on each of many connections, to both ports. */
+/* Half a head, or no handshake, on each of many connections, to all ports. */
 START_TEST(half_open_heads)
 {
     static const char half[] = "GET /healthz HTTP/1.1\r\nHo";
-    int fds[2 * ATTACKERS];
+    int fds[3 * ATTACKERS];
 
     for (size_t i = 0; i < ATTACKERS; i++) {
         fds[i] = connect_to(ek_serving_health_address(serving));
         fds[ATTACKERS + i] = connect_to(ek_serving_metrics_address(serving));
+        fds[2 * ATTACKERS + i] = connect_to(ek_serving_discovery_address(serving));
         send(fds[i], half, sizeof half - 1, MSG_NOSIGNAL);
         send(fds[ATTACKERS + i], half, sizeof half - 1, MSG_NOSIGNAL);
         if (i % 10 == 0)
@@ -208,6 +241,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, serves);
+    tcase_add_test(tc, guards_discovery);
     tcase_add_test(tc, control_loop_hangs);
     tcase_add_test(tc, half_open_heads);
     tcase_add_test(tc, stuck);
