@@ -144,14 +144,20 @@ static size_t swallow(char *data, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
+/* With a client certificate, or with the key as a bearer token if the certificate is "-". */
 static CURL *open_easy(const struct bench_identity *identity, const char *url)
 {
     CURL *easy = curl_easy_init();
 
     curl_easy_setopt(easy, CURLOPT_URL, url);
     curl_easy_setopt(easy, CURLOPT_CAINFO, identity->authority);
-    curl_easy_setopt(easy, CURLOPT_SSLCERT, identity->cert);
-    curl_easy_setopt(easy, CURLOPT_SSLKEY, identity->key);
+    if (!strcmp(identity->cert, "-")) {
+        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+        curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, identity->key);
+    } else {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, identity->cert);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY, identity->key);
+    }
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "ek-bench"); /* curl's would be sent indented JSON */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, swallow);
