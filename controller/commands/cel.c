@@ -205,8 +205,8 @@ static const struct ek_flag flags[] = {
      .offset = offsetof(struct ek_cel_options, mode),
      .initial = "new",
      .choices = {"new", "stored"},
-     .help = "Whether the expression is new to API servers of that version, or `stored` by them; a "
-             "stored expression may use all that the API servers know"},
+     .help = "`mode` of the check: new to API servers of that version, or stored by them; a stored "
+             "expression may use all that the API servers know"},
     {.name = "type",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_cel_options, type),

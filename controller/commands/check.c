@@ -247,8 +247,8 @@ static const struct ek_flag flags[] = {
     {.name = "all-contexts",
      .type = EK_FLAG_BOOL,
      .offset = offsetof(struct ek_check_options, all_contexts),
-     .help = "Check the clusters of all contexts of the kubeconfig in one report. For some of them "
-             "give \"--context\" names with commas between them"},
+     .help = "Check the clusters of all contexts of the kubeconfig in one report. To check some of "
+             "them, set \"--context\" to their names, separated by commas"},
     {.name = "from",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_check_options, live.recording),
@@ -257,9 +257,9 @@ static const struct ek_flag flags[] = {
     {.name = "record",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_check_options, live.record),
-     .help = "Write a recording of what was read to `DIR`, for a report of a bug: \"--from\" reads "
-             "it and prints the same report. DIR is made, or is empty. See the text above for what "
-             "is left out",
+     .help = "Write a recording of the responses to `DIR`, for a report of a bug: \"--from\" reads "
+             "the recording and prints the same report. DIR must be empty or absent. The text "
+             "above lists the contents",
      .check = ek_live_folder_check},
     {.name = "next-version",
      .type = EK_FLAG_STRING,

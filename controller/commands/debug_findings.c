@@ -117,7 +117,7 @@ static void judge_process(struct findings *f)
              count(loop, "longestTurnMs"), age(f, loop, "longestTurnTime", buf));
     yyjson_val *log = yyjson_obj_get(f->answer, "log");
     if (count(log, "droppedLines"))
-        find(f, "log: %" PRIu64 " lines were lost because whoever reads them is stuck",
+        find(f, "log: %" PRIu64 " lines were lost because the reader of the log is stuck",
              count(log, "droppedLines"));
 }
 
@@ -182,7 +182,7 @@ static void judge_informer(struct findings *f, yyjson_val *informer)
         return;
     }
     find(f, "%s: %s%s; %s for %s, next try in %s%s", what, str(error, "message"),
-         is_false(informer, "synced") ? " (never listed)" : " (what is known is getting old)",
+         is_false(informer, "synced") ? " (never listed)" : " (cached objects are not updated)",
          str(informer, "state"), age(f, informer, "since", in_state),
          ek_debug_age(f->now, str(informer, "nextTryTime"), next, sizeof next),
          strcmp(str(error, "reason"), "forbidden") != 0
@@ -221,7 +221,7 @@ static void judge_informers(struct findings *f)
     size_t i, n, n_alike = all_fail_alike(informers, &v);
 
     if (n_alike) {
-        find(f, "all %zu informers fail, so nothing new is known of the cluster: %s", n_alike,
+        find(f, "all %zu informers fail, so the caches are not updated: %s", n_alike,
              str(yyjson_obj_get(v, "error"), "message"));
         return;
     }

@@ -79,7 +79,7 @@ static const struct ek_flag flags[] = {
      .letter = 'n',
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_ffc_options, namespace),
-     .help = "Only the subscriptions of this `namespace`; by default those of all"},
+     .help = "Report only the subscriptions of this `namespace`; by default, of all namespaces"},
     {.name = "from",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_ffc_options, from),
@@ -111,8 +111,7 @@ static const struct ek_flag flags[] = {
      .offset = offsetof(struct ek_ffc_options, mode),
      .initial = "Assist",
      .choices = {"Assist", "Force"},
-     .help =
-         "Mode to report the next step of; the mode that a subscription has is reported beside"},
+     .help = "Mode whose next step is reported; the report also has the mode of each subscription"},
     EK_CLUSTER_FLAGS(struct ek_ffc_options, cluster),
     EK_PRINT_FLAGS(struct ek_ffc_options, print),
 };
@@ -135,8 +134,8 @@ const struct ek_command ek_failforward_command = {
     .summary = "Find operators of OLM v0 whose upgrade failed",
     .text =
         "Reads the objects of the Operator Lifecycle Manager (OLM) v0 once and reports for each "
-        "subscription which failure holds it, which object says so, and which step of the "
-        "ladder S0 to S6 would be next, with its write. Nothing is written.\n\nWith "
+        "subscription the failure, the object that shows the failure, and the next step of the "
+        "ladder S0 to S6 with its write. Nothing is written.\n\nWith "
         "--catalog, the command also reports what the catalog does to the installed versions: the "
         "edge of each, and what the definitions of the versions on the way refuse, by the schema "
         "and the CEL rules, the stored versions and the field gates. Only bundles whose objects "

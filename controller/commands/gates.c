@@ -129,8 +129,8 @@ static const struct ek_flag clear_flags[] = {
      .offset = offsetof(struct ek_gates_options, dry_run),
      .initial = "none",
      .choices = {"none", "client", "server"},
-     .help = "Remove nothing: `client` only finds the values, server has the API server try each "
-             "removal"},
+     .help = "`strategy` of a dry run: client only finds the values, server sends each removal to "
+             "the API server as a dry run"},
 };
 
 static const struct ek_flag output_flags[] = {

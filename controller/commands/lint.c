@@ -70,7 +70,7 @@ static const struct ek_flag flags[] = {
      .type = EK_FLAG_ARRAY,
      .offset = offsetof(struct ek_lint_options, inputs.schemas),
      .help =
-         "Source of schemas: `builtin`, builtin:1.NN, cluster (of the kubeconfig), or a file "
+         "`source` of schemas: builtin, builtin:1.NN, cluster (of the kubeconfig), or a file "
          "with the OpenAPI v3 document of a group version or with CustomResourceDefinitions; may "
          "be repeated"},
     EK_CLUSTER_FLAGS(struct ek_lint_options, inputs.cluster),

@@ -225,7 +225,7 @@ static const char *sentence_of(const struct ek_rehearse_log *log)
     while (ek_rehearse_log_line(log, i + 1))
         i++;
     return ek_rehearse_log_line(log, i) ? ek_rehearse_log_line(log, i)
-                                        : "the server ended without a word";
+                                        : "the server ended without a message";
 }
 
 static void note_failure(struct run *r, size_t at, const char *rule, const char *text)

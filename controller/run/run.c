@@ -589,11 +589,14 @@ static int run_run(void *unused, int argc, char **argv)
 const struct ek_command ek_run_command = {
     .name = "run",
     .usage = "",
-    .summary = "Run the controller: watch version skew, enforce mutating policies and field gates",
+    .summary =
+        "Run the controller: version skew, admission policies, field gates, plans, operators",
     .text =
-        "Watches the control plane and publishes the result as the status of the ControlPlane "
-        "named \"cluster\", as Events and as metrics. In a cluster, also enforces mutating "
-        "admission policies and field gates by webhook.\n\n/debug/ui, on the address of /metrics, "
+        "Runs the subjects that --subjects names. skew reports the version skew of the control "
+        "plane as the status of the ControlPlane named \"cluster\", as Events and as metrics. "
+        "policies and gates enforce mutating admission policies and field gates by a webhook, in "
+        "a cluster. plans keeps the status of CompatibilityPlans. failforward upgrades failed "
+        "operators of OLM v0 whose owners consent.\n\n/debug/ui, on the address of /metrics, "
         "is the page of \"evenkeel check -o html\" with admission policies, field gates, Events "
         "and informers. The page needs \"get\" on the nonResourceURL /debug/ui (the ClusterRole "
         "evenkeel-ui-reader).\n\n--discovery-bind-address serves /api and /apis with what any API "

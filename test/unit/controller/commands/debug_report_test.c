@@ -92,27 +92,27 @@ static const struct {
      "\"informers\":[" INFORMER(",\"synced\":false" ERROR("forbidden", "nodes is forbidden")) "]",
      "- nodes: nodes is forbidden (never listed); BACKOFF for 30s, next try in 5s: grant list "
      "and watch to the controller's user\n"},
-    {"getting old",
+    {"not updated",
      "\"informers\":[" INFORMER(
          ",\"namespace\":\"a\",\"synced\":true" ERROR("timed out", "slow")) "]",
-     "- nodes in a: slow (what is known is getting old); BACKOFF for 30s, next try in 5s\n"},
+     "- nodes in a: slow (cached objects are not updated); BACKOFF for 30s, next try in 5s\n"},
     {"all fail alike",
      "\"informers\":[" INFORMER(ERROR("connection refused", "no server")) "," INFORMER(
          ERROR("connection refused", "no server either")) "]",
-     "- all 2 informers fail, so nothing new is known of the cluster: no server\n"},
+     "- all 2 informers fail, so the caches are not updated: no server\n"},
     {"all that are served fail alike",
      "\"informers\":[{\"resource\":\"x\",\"served\":false,\"synced\":true}," INFORMER(
          ERROR("connection refused", "no server")) "," INFORMER(ERROR("connection refused",
                                                                       "no server either")) "]",
-     "- all 2 informers fail, so nothing new is known of the cluster: no server\n"},
+     "- all 2 informers fail, so the caches are not updated: no server\n"},
     {"all fail, each in its way",
      "\"informers\":[" INFORMER(ERROR("connection refused", "a")) "," INFORMER(
          ERROR("timed out", "b")) "]",
-     "- nodes: a (what is known is getting old); BACKOFF for 30s, next try in 5s\n"
-     "- nodes: b (what is known is getting old); BACKOFF for 30s, next try in 5s\n"},
+     "- nodes: a (cached objects are not updated); BACKOFF for 30s, next try in 5s\n"
+     "- nodes: b (cached objects are not updated); BACKOFF for 30s, next try in 5s\n"},
     {"one line stays one line, without a terminal's codes",
      "\"informers\":[" INFORMER(ERROR("bad", "a\\n- b \\u001b[31m \\\"c\\\"")) "]",
-     "- nodes: a\\n- b \\x1b[31m \"c\" (what is known is getting old); BACKOFF for 30s, next try "
+     "- nodes: a\\n- b \\x1b[31m \"c\" (cached objects are not updated); BACKOFF for 30s, next try "
      "in 5s\n"},
 
     {"a key that rests",
@@ -197,7 +197,7 @@ static const struct {
      "\"process\":{\"loop\":{\"longestTurnMs\":2500,\"longestTurnTime\":\"2026-11-20T09:59:00Z\"}}",
      "- process: the event loop was busy for 2500 ms at a stretch, 60s ago\n"},
     {"a log that nobody reads", "\"log\":{\"droppedLines\":5}",
-     "- log: 5 lines were lost because whoever reads them is stuck\n"},
+     "- log: 5 lines were lost because the reader of the log is stuck\n"},
 
     {"what is of the wrong type is not there",
      "\"manager\":[],\"leader\":1,\"informers\":{\"a\":1},\"queues\":[{\"keys\":\"x\"}],\"peers\":"
