@@ -114,7 +114,7 @@ static void add_notes(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ga
         if (!gates->gates[i].ignored_enabled)
             continue;
         EK_AUTOFREE char *text =
-            ek_xasprintf("gate %s: enabled: false is ignored, for what is stable is always on",
+            ek_xasprintf("gate %s: enabled: false is ignored, because stable gates are always on",
                          gates->gates[i].name);
         yyjson_mut_arr_add_strcpy(doc, notes, text);
     }
@@ -227,7 +227,7 @@ static void put_title(yyjson_val *d, struct ek_buf *out)
         ek_quote_printf(out, ", stored as %s %s", ek_json_text(crd, "kind"),
                         ek_json_text(crd, "storageVersion"));
     if (!strcmp(ek_json_text(d, "onDisabled"), "Reject"))
-        ek_buf_puts(out, ", rejects what is off");
+        ek_buf_puts(out, ", denies writes to fields that are off");
     if (enforced)
         ek_quote_printf(out, ", enforced: %s (%s)", ek_json_text(enforced, "status"),
                         ek_json_text(enforced, "reason"));

@@ -339,8 +339,10 @@ static void warn(const struct ek_gates *gates, struct ek_arena *arena,
         if (!gates->gates[i].ignored_enabled)
             continue;
         if (n < EK_GATES_WARNINGS_MAX)
-            warnings[n++] = ek_arena_printf(
-                arena, "spec.featureGates[%zu].enabled: false is ignored, stable is always on", i);
+            warnings[n++] = ek_arena_printf(arena,
+                                            "spec.featureGates[%zu].enabled: false is ignored, "
+                                            "because stable gates are always on",
+                                            i);
         else
             more++;
     }

@@ -210,7 +210,7 @@ static void report_orphans(struct gates *g, struct ek_arena *arena, struct ek_in
     for (size_t i = 0; i < n; i++) {
         const struct ek_obj *crd = ek_watchset_get(g->watch, CRDS, names[i]);
         if (g->env->log)
-            ek_log_info(g->env->log, "CustomFeatureGates are gone: their fields are open now",
+            ek_log_info(g->env->log, "CustomFeatureGates deleted: the fields can be written",
                         EK_S("crd", names[i]));
         if (crd)
             ek_gates_plan_orphan(crd, intents);

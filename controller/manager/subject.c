@@ -62,9 +62,9 @@ static void on_defined(void *ctx, const char *name, enum ek_definition state)
         ek_log_info(c->env.log, "CustomResourceDefinition is back", EK_S("definition", name));
         return;
     }
-    ek_err_set(&err, EK_E_NOENT,
-               "%s: install the CustomResourceDefinition (kubectl apply -k deploy)",
-               state == EK_DEFINITION_GONE ? "its objects are gone" : "no object can be created");
+    ek_err_set(
+        &err, EK_E_NOENT, "%s: install the CustomResourceDefinition (kubectl apply -k deploy)",
+        state == EK_DEFINITION_GONE ? "its objects are deleted" : "no object can be created");
     if (state == EK_DEFINITION_GONE)
         ek_log_error(c->env.log, &err, "CustomResourceDefinition is deleted",
                      EK_S("definition", name));

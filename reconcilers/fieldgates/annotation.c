@@ -201,11 +201,11 @@ char *ek_gates_import_message(const struct ek_obj *crd, const struct ek_obj *obj
         gate = first_difference(spec, root);
     if (gate)
         message = ek_xasprintf("the CustomResourceDefinition's annotation " EK_GATES_ANNOTATION
-                               " differs in gate %.100s; what counts is spec: %s",
+                               " differs in gate %.100s from spec, which is in effect: %s",
                                gate,
                                ek_gates_import_is_new(obj, root)
-                                   ? "it follows the annotation soon, unless that is refused (see "
-                                     "the Events of the CustomResourceDefinition)"
+                                   ? "spec follows the annotation soon, unless the change is "
+                                     "refused (see the Events of the CustomResourceDefinition)"
                                    : "the annotation is followed only while nobody else has "
                                      "changed the gates since their import");
     yyjson_doc_free(doc);

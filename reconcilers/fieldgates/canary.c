@@ -53,9 +53,9 @@ const char *ek_canary_judge(const char *hash, const struct ek_canary_answer *ans
     if (denied && holds(answer->body, right))
         return NULL;
     if (denied && holds(answer->body, EK_GATES_CANARY_TEXT))
-        snprintf(message, size, "it still has an older registration");
+        snprintf(message, size, "the server still has an older registration");
     else if (!answer->err)
-        snprintf(message, size, "it does not call us: it has not got the registration yet");
+        snprintf(message, size, "the server does not have the registration of the webhook yet");
     else
         snprintf(message, size, "%s", answer->err->message);
     return message;
@@ -67,7 +67,7 @@ void ek_canary_begin(struct ek_canary_state *state, const struct ek_canary_serve
     *state = (struct ek_canary_state){.due_ms = now_ms, .unheard = !ek_canary_is_reachable(server)};
     if (state->unheard)
         snprintf(state->message, sizeof state->message,
-                 "API server %.80s cannot be asked: nothing that may be trusted names its address",
+                 "API server %.80s cannot be tested: no trusted source has its address",
                  server->name);
 }
 
@@ -87,7 +87,7 @@ void ek_canary_heard(struct ek_canary_state *state, const struct ek_canary_serve
     state->unheard = answer->status == 0;
     if (wrong)
         snprintf(state->message, sizeof state->message, "API server %.80s%s: %s", server->name,
-                 state->unheard ? " could not be asked" : "", wrong);
+                 state->unheard ? " did not answer" : "", wrong);
     state->answered = !wrong;
     state->due_ms = now_ms + (wrong ? delay_after(state->tries) : AGAIN_MS);
     state->tries = wrong ? state->tries + 1 : 0;

@@ -111,16 +111,17 @@ static void tell_gates(struct events *e)
 
     if (*on)
         tell(e, false, "GateEnabled", "Open",
-             ek_arena_printf(e->arena, "On now, and their fields may be written: %s", on));
+             ek_arena_printf(e->arena, "Turned on, so that their fields can be written: %s", on));
     if (*off)
         tell(e, false, "GateDisabled", "Close",
              ek_arena_printf(e->arena,
-                             "Off now, and their fields are dropped where they are new and frozen "
-                             "where they exist: %s",
+                             "Turned off, so that new fields are dropped and existing fields are "
+                             "frozen: %s",
                              off));
     if (*refused)
         tell(e, true, "GateRefused", "Refuse",
-             ek_arena_printf(e->arena, "Not enforced, and their fields are open: %s", refused));
+             ek_arena_printf(e->arena, "Not enforced, so that their fields can be written: %s",
+                             refused));
 }
 
 /* ---- Versions ---- */

@@ -37,13 +37,13 @@ const char *ek_gate_rule_text(enum ek_gate_rule rule, bool on)
 {
     switch (rule) {
     case EK_GATE_RULE_STABLE:
-        return "stable is always on";
+        return "stable gates are always on";
     case EK_GATE_RULE_ENABLED:
         return on ? "enabled: true" : "enabled: false";
     case EK_GATE_RULE_DEFAULT:
         return on ? "default: true" : "default: false";
     case EK_GATE_RULE_BETA:
-        return "beta is on by default";
+        return "beta gates are on by default";
     case EK_GATE_RULE_OFF:
         break;
     }

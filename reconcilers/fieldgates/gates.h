@@ -115,8 +115,8 @@ const struct ek_gate *ek_gates_find(const struct ek_gates *gates, const char *na
 /* "alpha", ...; "" for unknown. Constant. */
 const char *ek_gate_stage_name(enum ek_gate_stage stage);
 
-/* The rule in words, constant for each pair: "stable is always on", "enabled: true", "default:
- * false", "beta is on by default", "off by default". */
+/* The rule in words, constant for each pair: "stable gates are always on", "enabled: true",
+ * "default: false", "beta gates are on by default", "off by default". */
 const char *ek_gate_rule_text(enum ek_gate_rule rule, bool on);
 
 static inline void ek_gates_unref_cleanup(const struct ek_gates **slot)

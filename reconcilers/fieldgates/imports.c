@@ -175,8 +175,8 @@ static void plan_follow(struct todo *todo, yyjson_val *spec, const struct ek_res
 
     ek_intents_patch(intents, &target, content)->tag = EK_GATES_TAG_IMPORT;
     plan_event(todo->crd, false, "GatesFollowed",
-               "Took over the changed annotation " EK_GATES_ANNOTATION
-               "; enabled, failurePolicy and onDisabled of the CustomFeatureGates stay",
+               "Updated the CustomFeatureGates from the annotation " EK_GATES_ANNOTATION
+               "; enabled, failurePolicy and onDisabled are unchanged",
                intents, true);
 }
 
@@ -188,9 +188,9 @@ static void plan_create(struct todo *todo, yyjson_val *spec, const struct ek_res
 
     ek_intents_create(intents, &target, content)->tag = EK_GATES_TAG_IMPORT;
     plan_event(todo->crd, false, "GatesImported",
-               "Made a CustomFeatureGates of the annotation " EK_GATES_ANNOTATION
-               "; from now on that object counts, and follows the annotation while nobody else "
-               "changes its gates",
+               "Created the CustomFeatureGates from the annotation " EK_GATES_ANNOTATION
+               "; the object is in effect, and follows the annotation while nobody else changes "
+               "its gates",
                intents, true);
 }
 

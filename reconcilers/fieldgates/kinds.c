@@ -62,7 +62,7 @@ static void read_kind(struct ek_gated_kind *kind, size_t ordinal)
 {
     if (!kind->crd && ordinal >= ek_gated_kinds_followed(ordinal + 1))
         ek_err_set(&kind->problem, EK_E_LIMIT,
-                   "only the first %d CustomFeatureGates by name are looked after",
+                   "only the first %d CustomFeatureGates by name are enforced",
                    EK_GATES_REGISTERED_MAX);
     kind->defined = ek_gates_new(ek_obj_root(kind->obj), NULL, 0);
     resolve(kind);

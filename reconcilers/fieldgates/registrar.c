@@ -144,8 +144,8 @@ void ek_gates_registrar_facts(const struct ek_gates_registrar *registrar,
         facts->n_exempt = r->n_exempt;
     }
     if (kind->enforced && !digest && ek_gates_need_registration(&registered)) {
-        facts->registration_message = "there is no room for it in the webhook configurations: too "
-                                      "many kinds are gated, or too many fields";
+        facts->registration_message = "the webhook configurations have no room for the kind: too "
+                                      "many kinds or fields are gated";
         return;
     }
     bool proven = digest && is_proven(r, crd, digest);
@@ -218,5 +218,5 @@ void ek_gates_plan_orphan(const struct ek_obj *crd, struct ek_intents *intents)
                      .reason = "GatesRemoved",
                      .action = "Withdraw",
                      .note = "The CustomFeatureGates of this kind was deleted: no field is gated "
-                             "any more, and what was frozen may be written"});
+                             "any more, and frozen fields can be written"});
 }

@@ -123,7 +123,7 @@ static const struct ek_gate *ignored_enabled(const struct ek_gates *gates)
 static const char *ignored_text(const struct out *o, const struct ek_gate *gate)
 {
     return ek_arena_printf(o->arena,
-                           "gate %s: enabled: false is ignored, for what is stable is always on",
+                           "gate %s: enabled: false is ignored, because stable gates are always on",
                            gate->name);
 }
 
@@ -152,15 +152,16 @@ static struct ek_cond crd_found(const struct out *o)
     if (!f->resolution)
         return (struct ek_cond){
             "CRDFound", EK_COND_FALSE, "NotFound",
-            ek_arena_printf(o->arena, "there is no CustomResourceDefinition %s; gates wait for it",
+            ek_arena_printf(o->arena, "there is no CustomResourceDefinition %s; install it",
                             f->gates->name)};
     if (!f->resolution->crd.established)
         return (struct ek_cond){"CRDFound", EK_COND_FALSE, "NotEstablished",
                                 "the CustomResourceDefinition is not established: its conditions "
-                                "say why"};
-    return (struct ek_cond){
-        "CRDFound", EK_COND_TRUE, "Found",
-        ek_arena_printf(o->arena, "it stores version %s", f->resolution->crd.storage)};
+                                "have the reason"};
+    return (struct ek_cond){"CRDFound", EK_COND_TRUE, "Found",
+                            ek_arena_printf(o->arena,
+                                            "the CustomResourceDefinition stores version %s",
+                                            f->resolution->crd.storage)};
 }
 
 static struct ek_cond paths_resolved(const struct out *o)
@@ -242,10 +243,10 @@ static struct ek_cond enforced_by_canary(const struct out *o)
         const char *reason, *message;
     } says[] = {
         [EK_CANARY_PENDING] = {EK_COND_UNKNOWN, "CanaryPending",
-                               "it is not shown yet that the API servers ask Evenkeel"},
-        [EK_CANARY_ANSWERED] = {EK_COND_TRUE, "Enforced", "the API servers ask Evenkeel"},
+                               "it is not proven yet that the API servers call the webhook"},
+        [EK_CANARY_ANSWERED] = {EK_COND_TRUE, "Enforced", "the API servers call the webhook"},
         [EK_CANARY_FAILED] = {EK_COND_FALSE, "CanaryFailed",
-                              "an API server does not reach Evenkeel"},
+                              "an API server cannot reach the webhook"},
     };
     const struct ek_gates_facts *f = o->facts;
 
@@ -280,7 +281,7 @@ static struct ek_cond enforced(const struct out *o, const struct ek_cond *all)
                                 "no gate is off or deprecated"};
     if (!f->serving)
         return (struct ek_cond){"Enforced", EK_COND_FALSE, "NotServing",
-                                "Evenkeel does not take requests: see --webhook-bind-address"};
+                                "the webhook does not serve requests: see --webhook-bind-address"};
     if (!f->registered)
         return (struct ek_cond){"Enforced", EK_COND_FALSE, "NotRegistered",
                                 f->registration_message ? f->registration_message

@@ -467,7 +467,8 @@ static const struct {
     {"stable and disabled", NULL,
      "{" NAME
      "spec: {featureGates: [{name: A, preRelease: stable, enabled: false, fieldPaths: [.x]}]}}",
-     "", NULL, "spec.featureGates[0].enabled: false is ignored, stable is always on"},
+     "", NULL,
+     "spec.featureGates[0].enabled: false is ignored, because stable gates are always on"},
     {"our own kinds", NULL, "{metadata: {name: controlplanes.evenkeel.dev}, " GOOD "}", "",
      "CustomFeatureGates.evenkeel.dev \"controlplanes.evenkeel.dev\" is invalid: metadata.name: "
      "Forbidden: the kinds of evenkeel.dev cannot be gated",

@@ -74,7 +74,7 @@ static const struct {
 } answers[] = {
     {"right", 403, "x evenkeel canary abc x", {.code = EK_E_FORBIDDEN}, NULL},
     {"any code will do", 500, "evenkeel canary abc", {.code = EK_E_SERVER}, NULL},
-    {"a success cannot be right", 201, "evenkeel canary abc", {0}, "does not call us"},
+    {"a success cannot be right", 201, "evenkeel canary abc", {0}, "does not have"},
     {"older", 403, "evenkeel canary abd", {.code = EK_E_FORBIDDEN}, "older registration"},
     {"denied by others", 403, "no", {.code = EK_E_FORBIDDEN, .message = "no way"}, "no way"},
     {"no answer", 0, "", {.code = EK_E_REFUSED, .message = "refused"}, "refused"},
@@ -127,7 +127,7 @@ static const struct {
 } courses[] = {
     {"", 0, EK_CANARY_PENDING, NULL},
     {"R", 300000, EK_CANARY_ANSWERED, NULL},
-    {"O", 500, EK_CANARY_PENDING, "cp: it still has an older registration"},
+    {"O", 500, EK_CANARY_PENDING, "cp: the server still has an older registration"},
     {"OO", 1000, EK_CANARY_PENDING, "older"},
     {"OOO", 2000, EK_CANARY_FAILED, "older"},
     {"OOOOOOO", 32000, EK_CANARY_FAILED, "older"},
@@ -136,10 +136,10 @@ static const struct {
     {"OOOOR", 300000, EK_CANARY_ANSWERED, NULL},
     {"OOORO", 500, EK_CANARY_PENDING, "older"},
     {"ROOO", 2000, EK_CANARY_FAILED, "older"},
-    {"N", 500, EK_CANARY_PENDING, "cp could not be asked: refused"},
-    {"NNNNN", 8000, EK_CANARY_PENDING, "could not be asked"},
+    {"N", 500, EK_CANARY_PENDING, "cp did not answer: refused"},
+    {"NNNNN", 8000, EK_CANARY_PENDING, "did not answer"},
     {"NNO", 2000, EK_CANARY_FAILED, "older"},
-    {"OOON", 4000, EK_CANARY_PENDING, "could not be asked"},
+    {"OOON", 4000, EK_CANARY_PENDING, "did not answer"},
 };
 
 START_TEST(tries_again)
@@ -177,7 +177,7 @@ START_TEST(begins_anew)
               !ek_canary_is_reachable(&unknown));
     ek_canary_begin(&state, &unknown, 2000);
     ck_assert(state.unheard);
-    ck_assert_ptr_nonnull(strstr(state.message, "cp-z cannot be asked"));
+    ck_assert_ptr_nonnull(strstr(state.message, "cp-z cannot be tested"));
 }
 END_TEST
 

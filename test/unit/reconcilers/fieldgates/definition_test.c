@@ -73,12 +73,12 @@ static const struct {
     bool on;
     const char *text;
 } rule_texts[] = {
-    {EK_GATE_RULE_STABLE, true, "stable is always on"},
+    {EK_GATE_RULE_STABLE, true, "stable gates are always on"},
     {EK_GATE_RULE_ENABLED, true, "enabled: true"},
     {EK_GATE_RULE_ENABLED, false, "enabled: false"},
     {EK_GATE_RULE_DEFAULT, true, "default: true"},
     {EK_GATE_RULE_DEFAULT, false, "default: false"},
-    {EK_GATE_RULE_BETA, true, "beta is on by default"},
+    {EK_GATE_RULE_BETA, true, "beta gates are on by default"},
     {EK_GATE_RULE_OFF, false, "off by default"},
 };
 

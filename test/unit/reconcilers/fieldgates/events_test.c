@@ -36,19 +36,20 @@ static const struct {
     {"a new gate is no change", "{gates: [" ON("a") "]}", "{gates: [" ON("a") ", " OFF("b") "]}",
      ""},
     {"turned on", "{gates: [" OFF("a") "]}", "{gates: [" ON("a") "]}",
-     "GateEnabled: On now, and their fields may be written: a (enabled: true)"},
+     "GateEnabled: Turned on, so that their fields can be written: a (enabled: true)"},
     {"turned off", "{gates: [" ON("a") "]}", "{gates: [" OFF("a") "]}",
-     "GateDisabled: Off now, and their fields are dropped where they are new and frozen where they "
-     "exist: a (off by default)"},
+     "GateDisabled: Turned off, so that new fields are dropped and existing fields are frozen: a "
+     "(off by default)"},
     {"many at once", "{gates: [" OFF("a") ", " OFF("b") ", " OFF("c") "]}",
      "{gates: [" ON("a") ", " ON("b") ", " OFF("c") "]}",
-     "GateEnabled: On now, and their fields may be written: a (enabled: true), b (enabled: true)"},
+     "GateEnabled: Turned on, so that their fields can be written: a (enabled: true), b (enabled: "
+     "true)"},
     {"refused, with the finding's words", "{gates: [" OFF("a") "]}",
      "{gates: [" REFUSED("a") "], findings: [{gate: b, refused: true, message: no}, {gate: a, "
                               "message: no}, {gate: a, refused: true, message: it is required}]}",
-     "!GateRefused: Not enforced, and their fields are open: a (it is required)"},
+     "!GateRefused: Not enforced, so that their fields can be written: a (it is required)"},
     {"refused from the start", NULL, "{gates: [" REFUSED("a") "]}",
-     "!GateRefused: Not enforced, and their fields are open: a (off by default)"},
+     "!GateRefused: Not enforced, so that their fields can be written: a (off by default)"},
     {"still refused", "{gates: [" REFUSED("a") "]}", "{gates: [" REFUSED("a") "]}", ""},
     {"updates are denied", "{gates: [" OFF("a") "]}",
      "{findings: [{gate: a, version: v2, updatesDenied: true, message: v2 lacks it}]}",
