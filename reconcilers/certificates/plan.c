@@ -37,18 +37,18 @@ static const char *leaf_is_due(const struct ek_cert_facts *f, int64_t now_ms)
     if (!is_valid(&f->leaf, now_ms))
         return "the serving certificate is not valid now";
     if (!f->leaf_is_of_ca)
-        return "the serving certificate is not of the present authority";
+        return "the present authority did not issue the serving certificate";
     if (now_ms >= renewal(&f->leaf))
-        return "two thirds of the serving certificate's life are over";
+        return "two thirds of the lifetime of the serving certificate have passed";
     return NULL;
 }
 
 static const char *ca_is_due(const struct ek_cert_facts *f, int64_t now_ms)
 {
     if (!is_valid(&f->ca, now_ms))
-        return "the authority can issue nothing any more";
+        return "the authority cannot issue certificates any more";
     if (now_ms >= renewal(&f->ca))
-        return "two thirds of the authority's life are over";
+        return "two thirds of the lifetime of the authority have passed";
     return NULL;
 }
 
@@ -76,7 +76,8 @@ static struct ek_cert_plan plan_steady(const struct ek_cert_facts *f, int64_t no
         return plan(EK_CERT_MAKE_LEAF, due, now_ms);
     if (f->old_ca.present &&
         now_ms >= f->leaf.not_before_ms + EK_CERT_BACKDATE_MS + EK_CERT_LEAVING_MS)
-        return plan(EK_CERT_DROP_CA, "nothing of the old authority is served any more", now_ms);
+        return plan(EK_CERT_DROP_CA,
+                    "no replica serves a certificate of the old authority any more", now_ms);
     due = ca_is_due(f, now_ms);
     if (due && !f->old_ca.present)
         return plan(EK_CERT_ADD_CA, due, now_ms);
@@ -95,8 +96,9 @@ struct ek_cert_plan ek_cert_plan_make(const struct ek_cert_facts *facts, int64_t
         return plan(EK_CERT_SWITCH_CA, "only the next authority can be used", now_ms);
     if (!can_serve && !can_issue)
         return plan(EK_CERT_MAKE_ALL,
-                    facts->ca.present ? "nothing that is there can be used any more"
-                                      : "there is nothing yet",
+                    facts->ca.present
+                        ? "neither the certificate nor the authorities can be used any more"
+                        : "there is no certificate yet",
                     now_ms);
     if (is_valid(&facts->next_ca, now_ms))
         return plan_trusting(facts, now_ms, published_ms);
@@ -111,8 +113,8 @@ struct ek_cert_plan ek_cert_plan_restore(const struct ek_cert_facts *facts, int6
     if (what.intent != EK_CERT_NOTHING)
         return what;
     if (is_valid(&facts->next_ca, now_ms) || facts->old_ca.present)
-        return plan(EK_CERT_RESTORE, "the Secret was deleted or spoilt", now_ms);
-    return plan(EK_CERT_ADD_CA, "the Secret was deleted or spoilt: keys are replaced in order",
+        return plan(EK_CERT_RESTORE, "the Secret was deleted or damaged", now_ms);
+    return plan(EK_CERT_ADD_CA, "the Secret was deleted or damaged: keys are replaced in order",
                 now_ms);
 }
 

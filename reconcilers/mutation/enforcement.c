@@ -80,7 +80,8 @@ void ek_enforcement_decide(const struct ek_policy *policy, const struct ek_plugi
 
     if (policy->enforcement == EK_POLICY_OBSERVE) {
         e.enforcer = policy->native && census->runs ? EK_ENFORCER_API_SERVERS : EK_ENFORCER_NOBODY;
-        snprintf(e.message, sizeof e.message, "Evenkeel only observes it, as the policy asks%s",
+        snprintf(e.message, sizeof e.message,
+                 "Evenkeel observes the policy, because enforcement is Observe%s",
                  policy->native && census->runs && census->absent
                      ? "; some API servers run it and some do not"
                      : "");
@@ -90,9 +91,11 @@ void ek_enforcement_decide(const struct ek_policy *policy, const struct ek_plugi
         e.apply = true;
         e.enforcer = census->runs ? EK_ENFORCER_MIXED : EK_ENFORCER_EVENKEEL;
         if (census->runs)
-            snprintf(e.message, sizeof e.message,
-                     "the policy asks Evenkeel to apply it, and %u API server%s so, too",
-                     census->runs, census->runs == 1 ? " does" : "s do");
+            snprintf(
+                e.message, sizeof e.message,
+                "Evenkeel applies the policy, because enforcement is Enforce, and %u API server%s "
+                "it, too",
+                census->runs, census->runs == 1 ? " runs" : "s run");
     } else {
         decide_auto(census, &e);
     }

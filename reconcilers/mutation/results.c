@@ -256,11 +256,12 @@ bool ek_results_undecided(struct ek_results *results, const struct ek_admission_
     struct waiting before = waiting_for(results);
     struct entry *e = need_entry(results, policy);
     if (e) {
-        set_denial(results, e,
-                   ek_xasprintf("let a request for %s through undecided (failurePolicy: Ignore): "
-                                "%s",
-                                request->resource.resource, why),
-                   validate);
+        set_denial(
+            results, e,
+            ek_xasprintf("let a request for %s pass without a decision (failurePolicy: Ignore): "
+                         "%s",
+                         request->resource.resource, why),
+            validate);
         e->undecided = true;
     }
     return has_more(results, before);

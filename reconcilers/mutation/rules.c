@@ -274,7 +274,7 @@ ek_rules_match(const struct ek_rules *rules, const struct ek_admission_request *
         any_rule_fits(rules->included, rules->exact, request, equivalents, ret_resource, ret_kind);
     if (!fits && yyjson_arr_size(rules->included) > 0)
         return EK_RULES_NO;
-    /* A selector that cannot be answered matters only to those whose rules match. */
+    /* The error of a selector counts only if the rules match. */
     return by_namespace == EK_RULES_ERROR ? by_namespace : by_object;
 }
 

@@ -174,19 +174,22 @@ static struct ek_cond enforced(const struct out *o)
         const char *reason, *message;
     } says[EK_ENFORCER_MAX] = {
         [EK_ENFORCER_UNKNOWN] = {EK_COND_UNKNOWN, "NotKnown",
-                                 "it is not known which API servers enforce it"},
-        [EK_ENFORCER_NOBODY] = {EK_COND_FALSE, "NotEnforced", "nobody enforces it"},
+                                 "it is not known which API servers enforce the policy"},
+        [EK_ENFORCER_NOBODY] = {EK_COND_FALSE, "NotEnforced",
+                                "neither the API servers nor Evenkeel enforce the policy"},
         [EK_ENFORCER_API_SERVERS] = {EK_COND_TRUE, "EnforcedByAPIServers",
-                                     "all API servers enforce it themselves"},
-        [EK_ENFORCER_EVENKEEL] = {EK_COND_TRUE, "EnforcedByEvenkeel", "Evenkeel enforces it"},
-        [EK_ENFORCER_MIXED] = {EK_COND_TRUE, "EnforcedByBoth",
-                               "some API servers enforce it, Evenkeel does for the others"},
+                                     "all API servers enforce the policy themselves"},
+        [EK_ENFORCER_EVENKEEL] = {EK_COND_TRUE, "EnforcedByEvenkeel",
+                                  "Evenkeel enforces the policy"},
+        [EK_ENFORCER_MIXED] =
+            {EK_COND_TRUE, "EnforcedByBoth",
+             "some API servers enforce the policy, and Evenkeel enforces it for the others"},
     };
     const struct ek_policy_facts *f = o->facts;
 
     if (f->policy->enforcement == EK_POLICY_OBSERVE && f->enforcer == EK_ENFORCER_NOBODY)
         return (struct ek_cond){"Enforced", EK_COND_FALSE, "ObservedOnly",
-                                "enforcement is Observe: it is evaluated and not applied"};
+                                "enforcement is Observe: the policy is evaluated and not applied"};
     if (f->block.reason && is_by_evenkeel(f->enforcer))
         return (struct ek_cond){"Enforced", EK_COND_FALSE, f->block.reason, f->block.message};
     return (struct ek_cond){"Enforced", says[f->enforcer].status, says[f->enforcer].reason,
@@ -208,7 +211,7 @@ static struct ek_cond converging(const struct out *o)
 
     if (f->n_fights == 0)
         return (struct ek_cond){"Converging", EK_COND_TRUE, "NoFights",
-                                "no request has seen it fight with another policy"};
+                                "no fight with another policy was observed"};
     return (struct ek_cond){"Converging", EK_COND_FALSE, "Fighting",
                             ek_arena_printf(o->arena, "%s of %s: %s%s", f->fights[0].path,
                                             f->fights[0].kind, parties(o, &f->fights[0]),
@@ -339,8 +342,8 @@ static void put_problems(const struct out *o)
     size_t n = 0;
 
     if (o->facts->shadows_native)
-        list[n++] = "a policy of admissionregistration.k8s.io has the same name; this is not its "
-                    "status, and it has none";
+        list[n++] = "a policy of admissionregistration.k8s.io has the same name; this status is "
+                    "about the policy of evenkeel.dev";
     for (size_t i = 0; i < p->n_problems; i++)
         list[n++] = p->problems[i];
     put_texts(o, "problems", list, n, EK_POLICY_STATUS_PROBLEMS_MAX);

@@ -156,7 +156,7 @@ static void add_event(const struct ek_policy_entry *entry, yyjson_val *status, y
         .warning = !strcmp(state, "False"),
         .reason = reason ? reason : "Ready",
         .action = "Judge",
-        .note = message && *message ? message : "The policy is in force",
+        .note = message && *message ? message : "The policy is in effect",
     };
     ek_intents_depend(ek_intents_event(intents, &event));
 }

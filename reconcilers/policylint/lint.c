@@ -312,8 +312,8 @@ static void lint_types(struct ek_linter *l, struct ek_type_findings *found)
     if (l->at->policy->rules && l->at->n_kinds == 0 && ek_rules_at(l->at->policy->rules, 0))
         ek_lint_add(l, EK_LINT_WARNING, "no-kind", "spec.matchConstraints.resourceRules", NULL,
                     UINT32_MAX,
-                    "no resource that is known is matched: is a name misspelt, or a "
-                    "CustomResourceDefinition not among the files?");
+                    "the rules match no known resource: correct the names, or add the "
+                    "CustomResourceDefinition to the files");
     else if (l->at->n_kinds && !known)
         ek_lint_add(l, EK_LINT_INFO, "no-schema", "spec.matchConstraints.resourceRules", NULL,
                     UINT32_MAX, "there is no schema for the matched kinds: fields are not checked");
@@ -333,8 +333,8 @@ static void lint_failures(struct ek_linter *l)
                     p->n_mutations);
     else if (p->ignore_failures)
         ek_lint_add(l, EK_LINT_INFO, "ignored-failures", "spec.failurePolicy", NULL, UINT32_MAX,
-                    "Ignore hides errors: objects on which the mutation fails are stored as they "
-                    "came");
+                    "Ignore hides errors: objects on which the mutation fails are stored "
+                    "unchanged");
     if (l->at->restless_on && p->reinvoke)
         ek_lint_add(
             l, EK_LINT_WARNING, "not-idempotent", "spec.reinvocationPolicy", NULL, UINT32_MAX,
@@ -386,8 +386,9 @@ static void lint_bound(struct ek_linter *l)
     for (size_t i = 0; i < l->input->n_bindings; i++)
         if (policy_of(l, l->input->bindings[i]) == l->at->policy)
             return;
-    ek_lint_add(l, EK_LINT_INFO, "no-binding", "", NULL, UINT32_MAX,
-                "no binding here names this policy: without one it does nothing");
+    ek_lint_add(
+        l, EK_LINT_INFO, "no-binding", "", NULL, UINT32_MAX,
+        "no binding in the files names this policy: a policy without a binding has no effect");
 }
 
 static void lint_binding(struct ek_linter *l, size_t i)

@@ -81,7 +81,8 @@ static const char *unreachable_text(struct ek_arena *arena, const struct ek_peer
 {
     const char *name = ek_skew_clean(arena, peer->name);
     if (strcmp(peer->unreachable_reason, "Gone") == 0)
-        return ek_arena_printf(arena, "%s (Gone: it took its Lease and endpoint with it)", name);
+        return ek_arena_printf(arena, "%s (Gone: the API server removed its Lease and endpoint)",
+                               name);
     if (!peer->live && peer->server_id[0])
         return ek_arena_printf(arena,
                                "%s (%s; if it was removed for good, delete its Lease %s in "

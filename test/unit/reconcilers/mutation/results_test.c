@@ -294,7 +294,7 @@ START_TEST(undecided)
     rung += ek_results_undecided(o, &request, &p, "memory", true);
     const char *text = take(NOW, &changed);
     ck_assert_msg(!strncmp(text, "[u-p Validate RequestUndecided: let a request for ", 50) &&
-                      strstr(text, " through undecided (failurePolicy: Ignore): memory]"),
+                      strstr(text, " pass without a decision (failurePolicy: Ignore): memory]"),
                   "%s", text);
     ck_assert_str_eq(take(NOW + 2 * EK_RESULTS_SOON_MS, &changed), "");
     ck_assert_uint_eq(told(&p).counts.denied, 0);

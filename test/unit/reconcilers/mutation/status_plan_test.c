@@ -293,14 +293,14 @@ static const struct facts_row {
      "matching requests are denied"},
     {"params of another kind", "a/p", false, "",
      SOURCE("v1", "Secret", EK_PARAMS_FORBIDDEN, "forbidden"), "Enforced", "True",
-     "Evenkeel enforces it"},
+     "Evenkeel enforces the policy"},
     {"params of another version", "a/p", false, "",
      SOURCE("v2", "ConfigMap", EK_PARAMS_FORBIDDEN, "forbidden"), "Enforced", "True",
-     "Evenkeel enforces it"},
+     "Evenkeel enforces the policy"},
     {"params that can be read", "a/p", false, "", SOURCE("v1", "ConfigMap", EK_PARAMS_FINE, ""),
-     "Enforced", "True", "Evenkeel enforces it"},
+     "Enforced", "True", "Evenkeel enforces the policy"},
     {"no params", "a", false, "", SOURCE("v1", "ConfigMap", EK_PARAMS_FORBIDDEN, "forbidden"),
-     "Enforced", "True", "Evenkeel enforces it"},
+     "Enforced", "True", "Evenkeel enforces the policy"},
 };
 
 static yyjson_mut_val *condition_of(const struct ek_intents *intents, const char *type)

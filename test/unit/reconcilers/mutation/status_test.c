@@ -62,7 +62,7 @@ static const struct row {
     const char *statuses, *reason, *message; /* of all; of Ready; within Ready's */
 } rows[] = {
     {"all is well", F(CHECKED, EVENKEEL, 1, .findings = NULL), false, "TTTTTT",
-     "EnforcedByEvenkeel", "Evenkeel enforces it"},
+     "EnforcedByEvenkeel", "Evenkeel enforces the policy"},
     {"it does not compile", F(CHECKED, EVENKEEL, 1, .findings = NULL), true, "FFTTTT", "Invalid",
      "compilation failed"},
     {"nor is it bound", F(CHECKED, EVENKEEL, 0, .findings = NULL), true, "FFTFTT", "Invalid",
@@ -108,7 +108,7 @@ static const struct row {
 /* Of policies that say Observe. */
 static const struct row observed_rows[] = {
     {"observed", F(CHECKED, NOBODY, 1, .findings = NULL), false, "FTTTFT", "ObservedOnly",
-     "it is evaluated and not applied"},
+     "the policy is evaluated and not applied"},
     {"observed, and the API servers enforce it", F(CHECKED, API_SERVERS, 1, .findings = NULL),
      false, "TTTTTT", "EnforcedByAPIServers", ""},
 };
