@@ -71,8 +71,8 @@ struct ek_intent {
     enum ek_verb verb;
     struct ek_resource resource; /* of a write, as are the next three: see ek_apply_target */
     const char *name, *uid, *resource_version;
-    yyjson_mut_val *content; /* of a write: a value of the list's document, without what the
-                                target says (controller/manager/apply.h) */
+    yyjson_mut_val *content; /* of a write: a value of the list's document, without the members
+                                that the target sets (controller/manager/apply.h) */
     enum ek_on_failure on_failure;
     bool depends;          /* on the success of the write before */
     int tag;               /* the subject's: what the intent is; 0 unless it was set */

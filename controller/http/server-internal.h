@@ -87,7 +87,7 @@ void ek_http_peer_last__(struct ek_http_peer *peer);
 void ek_http_peer_drain__(struct ek_http_peer *peer);
 void ek_http_peer_close__(struct ek_http_peer *peer);
 
-/* Goes on with the peer at the next turn of the loop, because the caller may be anywhere. */
+/* Schedules the peer for the next turn of the loop. The caller may be in a callback of the peer. */
 void ek_http_peer_wake__(struct ek_http_peer *peer);
 
 /* ---- Room (server_room.c) ---- */

@@ -391,7 +391,6 @@ static void set_tls(struct ek_call *call)
     curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, call);
 }
 
-/* Sets the URL; where the connection goes elsewhere than its host says, also CONNECT_TO. */
 /* One process of the cluster is reached directly, whatever the environment says, or by the egress
  * proxy, whose CONNECT carries no header of the request. */
 static void set_egress(struct ek_call *call)
@@ -404,6 +403,8 @@ static void set_egress(struct ek_call *call)
     curl_easy_setopt(call->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 }
 
+/* Sets the URL, and CURLOPT_CONNECT_TO if the connection goes to another address than that of the
+ * URL. */
 static int set_address(struct ek_call *call, struct ek_err *err)
 {
     const struct ek_request *request = &call->request;

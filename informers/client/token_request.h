@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A short-lived token of another ServiceAccount, by the TokenRequest API: what is shown to
- * processes that must not see our own.
+ * A short-lived token of another ServiceAccount, by the TokenRequest API. Processes that must not
+ * get the token of Evenkeel get this token.
  *
  *   POST /api/v1/namespaces/NAMESPACE/serviceaccounts/NAME/token, spec.expirationSeconds 600 (the
  *   least that API servers grant: kubernetes:pkg/apis/authentication/validation,
  *   ValidateTokenRequest), for the API server's own audiences, bound to no object.
  *
- * Model: ek_token_get hands out the token as long as it lives and is where a new one is requested:
- * when there is none, when the old one has less than EK_TOKEN_RENEW_MS left (the old one stays good
- * meanwhile), or when a server refused it. After a failure the next request waits for
+ * Model: ek_token_get returns the token while it is valid. The function requests a new token if
+ * there is none, if the token expires within EK_TOKEN_RENEW_MS (the token stays in use meanwhile),
+ * or if a server refused the token. After a failure the next request waits for
  * EK_TOKEN_RETRY_MS. How long a token lives is counted from before the request by our own clock, so
  * that clocks may differ. The token is part of no error, and wiped when it is released.
  *

@@ -33,8 +33,8 @@ struct ek_definition_world {
                                      const char **ret_resource);
     /* The stored MutatingAdmissionPolicy of evenkeel.dev; likewise. */
     enum ek_world_answer (*policy)(void *arg, const char *name, yyjson_val **ret_object);
-    /* Whether the request's user may do something; EK_WORLD_ABSENT and FAILED are answered in
-     * *ret (its error). */
+    /* The decision of the authorizer for the user of the request, in *ret. With EK_WORLD_ABSENT and
+     * EK_WORLD_FAILED, the error of *ret is set. */
     enum ek_world_answer (*authorize)(void *arg, const struct ek_cel_authz_attributes *what,
                                       struct ek_cel_authz_decision *ret);
     void *arg; /* of the functions above */

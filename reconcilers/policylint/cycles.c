@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policies whose order decides the result, and who may run on each other's results without an end:
- * a reads what b writes, and b, or another policy that reads what b writes, writes what a reads.
+ * Cycles of policies. The result depends on the order of such policies, and reinvocation may never
+ * end: policy a reads a path that b writes, and b, or a policy that reads the writes of b, writes a
+ * path that a reads.
  * A read of a map or object that holds what is written does not count: it is nearly always the
  * guard of a policy, has(object.metadata.labels) or a key in that map, and all policies that add
  * labels with a guard would be in one cycle. The paths are the scopes of the policies

@@ -42,8 +42,8 @@ struct ek_lint_finding {
 
 /* A policy and what the caller knows of it; all borrowed. */
 struct ek_lint_policy {
-    const struct ek_policy *policy;        /* compiled as new for what the version before the wanted
-                                       one can run, as servers do */
+    const struct ek_policy *policy;        /* compiled as a new policy at the minimum
+                                       compatibility version, as API servers do */
     const struct ek_obj *object;           /* as read, to compile it for others */
     const char *source;                    /* a file's name; NULL for none */
     const struct ek_typecheck_kind *kinds; /* that are matched; with and without a schema */

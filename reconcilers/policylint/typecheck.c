@@ -265,8 +265,8 @@ static void name_kinds(struct ek_type_collector *to, const struct ek_typecheck_k
     }
 }
 
-/* Of two findings of one place where one only says more (what may have been meant, which one of the
- * kinds knows) the longer stays. */
+/* Removes each finding whose message is the beginning of the message of another finding of the same
+ * place. The longer message also has the suggested name, or the kind that has the field. */
 static void drop_shorter(struct ek_type_collector *to)
 {
     size_t kept = 0;

@@ -74,8 +74,8 @@ static const char *decode(const char *path, size_t len, char *out, char *ret_esc
     return NULL;
 }
 
-/* True for "." and "..", however they were spelled, between slashes of any spelling: another reader
- * may resolve them after decoding. */
+/* True if a segment of the decoded path is "." or "..". Slashes and backslashes end a segment,
+ * because a server behind may resolve such segments after it decodes the path. */
 static bool has_dots(const char *path)
 {
     for (const char *s = path; *s;) {

@@ -29,8 +29,8 @@
     /* The discovery documents of all API servers can be merged. It and what is behind it are left \
        out where the documents are not known. */                                                   \
     X(DISCOVERY_MERGED, "DiscoveryMerged")                                                         \
-    /* All API servers have loaded the same static admission manifests. The last one: it is left   \
-       out where no API server has any. */                                                         \
+    /* All API servers have loaded the same static admission manifests. This condition is the last \
+       one, because it is left out if no API server has such manifests. */                         \
     X(ADMISSION_MANIFESTS_CONSISTENT, "AdmissionManifestsConsistent")
 
 enum ek_skew_condition {

@@ -65,8 +65,8 @@ bool ek_cel_quantity_double(struct ek_cel_eval *eval, const struct ek_cel_quanti
 /* Appends the canonical text, "1536Mi". Returns 0 or the buffer's error. */
 int ek_cel_quantity_format(const struct ek_cel_quantity *q, struct ek_buf *out);
 
-/* For hosts: appends the canonical text of what is written in text. Returns 0, EK_E_PARSE
- * (*ret_why says why), or the error of lack of memory in arena or out. */
+/* For programs that embed the engine: appends the canonical form of the quantity in text. Returns
+ * 0, EK_E_PARSE (the reason is in *ret_why), or the error if arena or out has no memory. */
 int ek_cel_quantity_canonical(struct ek_str text, struct ek_arena *arena, struct ek_buf *out,
                               const char **ret_why);
 
