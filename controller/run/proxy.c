@@ -29,7 +29,7 @@
 #include "informers/clock.h"
 #include "reconcilers/peers/view_build.h"
 
-/* What the other parts get to stop in, after the drain. */
+/* What the other parts get to stop in, after the delay and the drain. */
 #define STOP_MS 20000
 
 struct process {
@@ -59,7 +59,11 @@ struct process {
     struct ek_proxy_debug debug;
     struct ek_proxy_config proxy_config;
     struct ek_proxy *proxy; /* NULL: not started */
-    uv_async_t stale;       /* from the proxy */
+    bool stopping;          /* readiness has ended */
+    uv_timer_t delay;       /* until the proxy drains */
+    void (*stopped)(void *token);
+    void *token;
+    uv_async_t stale; /* from the proxy */
 };
 
 /* ---- The view ---- */
@@ -157,6 +161,12 @@ static int check_view(void *ctx, struct ek_err *err)
     if (view && ek_view_is_complete(view))
         return 0;
     return ek_err_set(err, EK_E_TIMEOUT, "not all API servers have been read");
+}
+
+static int check_shutdown(void *ctx, struct ek_err *err)
+{
+    const struct process *p = ctx;
+    return p->stopping ? ek_err_set(err, EK_E_CANCELED, "the process is stopping") : 0;
 }
 
 static int check_synced(void *ctx, struct ek_err *err)
@@ -356,13 +366,42 @@ static int start_proxy(void *ctx, struct ek_err *err)
     return ek_proxy_new(&p->loop, &p->proxy_config, &p->proxy, err);
 }
 
-static void stop_proxy(void *ctx, void (*stopped)(void *token), void *token)
+static void drain_proxy(struct process *p)
 {
-    struct process *p = ctx;
     struct ek_proxy *proxy = p->proxy;
 
     p->proxy = NULL;
-    ek_proxy_close(proxy, p->options->drain_ms, stopped, token);
+    ek_proxy_close(proxy, p->options->drain_ms, p->stopped, p->token);
+}
+
+static void on_delay_closed(uv_handle_t *handle)
+{
+    drain_proxy(handle->data);
+}
+
+static void on_delay(uv_timer_t *timer)
+{
+    uv_close((uv_handle_t *)timer, on_delay_closed);
+}
+
+/* First readiness ends, and clients go to others (k8s.io/apiserver 1.36, pkg/server/options/
+ * server_run_options.go: ShutdownDelayDuration); then the proxy takes no more connections. */
+static void stop_proxy(void *ctx, void (*stopped)(void *token), void *token)
+{
+    struct process *p = ctx;
+
+    p->stopping = true;
+    p->stopped = stopped;
+    p->token = token;
+    if (p->options->delay_ms == 0) {
+        drain_proxy(p);
+        return;
+    }
+    ek_log_info(p->log, "Serving until load balancers have seen the end of readiness",
+                EK_I("milliseconds", p->options->delay_ms));
+    uv_timer_init(&p->loop, &p->delay);
+    p->delay.data = p;
+    uv_timer_start(&p->delay, on_delay, (uint64_t)p->options->delay_ms, 0);
 }
 
 static void make_proxy(struct process *p)
@@ -423,8 +462,10 @@ static void make_controller(struct process *p)
 
 static void make_manager(struct process *p)
 {
-    struct ek_manager_config config = {
-        .grace_ms = p->options->drain_ms + STOP_MS, .on_phase = ek_process_on_phase, .ctx = p->log};
+    struct ek_manager_config config = {.grace_ms =
+                                           p->options->delay_ms + p->options->drain_ms + STOP_MS,
+                                       .on_phase = ek_process_on_phase,
+                                       .ctx = p->log};
     struct ek_serving_config serving = {.loop = &p->loop,
                                         .options = &p->options->run,
                                         .client = p->client,
@@ -458,6 +499,7 @@ static void make_manager(struct process *p)
     ek_manager_add(p->manager, &proxy);
     ek_serving_add_readyz(p->serving, "informer-sync", check_synced, p);
     ek_serving_add_readyz(p->serving, "view", check_view, p);
+    ek_serving_add_readyz(p->serving, "shutdown", check_shutdown, p);
 }
 
 static int make(struct process *p, struct ek_err *err)

@@ -17,6 +17,7 @@
 /* As spec.peers.probeInterval of a ControlPlane. */
 #define DISCOVERY_MIN_MS 1000
 #define DISCOVERY_MAX_MS 600000
+#define DELAY_MAX_MS     600000
 
 /* As API servers keep the user of a token (controller/proxy/grants.h). */
 #define GRANT_MAX_MS 10000
@@ -139,7 +140,14 @@ static const struct ek_flag proxy_flags[] = {
      .type = EK_FLAG_DURATION,
      AT(drain_ms),
      .initial = "10s",
-     .help = "How long requests may go on after SIGTERM; then their connections are closed"},
+     .help = "How long requests may go on after SIGTERM and --shutdown-delay-duration; then their "
+             "connections are closed"},
+    {.name = "shutdown-delay-duration",
+     .type = EK_FLAG_DURATION,
+     AT(delay_ms),
+     .initial = "0s",
+     .help = "How long the proxy takes connections and requests as before after SIGTERM, while "
+             "/readyz fails, so that load balancers and Services choose other replicas first"},
 };
 
 static const struct ek_flag serving_flags[] = {
@@ -239,6 +247,8 @@ int ek_proxy_options_check(const struct ek_proxy_command_options *o, struct ek_e
         return ek_err_set(err, EK_E_INVAL, "--peer-bytes-per-second is negative");
     if (o->drain_ms < 0)
         return ek_err_set(err, EK_E_INVAL, "--drain-time is negative");
+    if (o->delay_ms < 0 || o->delay_ms > DELAY_MAX_MS)
+        return ek_err_set(err, EK_E_INVAL, "--shutdown-delay-duration is not between 0s and 10m");
     if (check_names("identity-headers", &o->identity_headers, err) ||
         check_names("identity-header-prefixes", &o->identity_header_prefixes, err))
         return EK_E_INVAL;

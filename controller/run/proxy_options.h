@@ -23,6 +23,7 @@ struct ek_proxy_command_options {
     bool access_log;
     int64_t discovery_ms;
     int64_t grant_ms; /* 0: permissions for discovery are not kept */
+    int64_t delay_ms; /* between the end of readiness and the drain */
     int64_t drain_ms;
     int64_t peer_rate;                           /* octets a second; 0: no cap */
     int64_t client_connections, client_requests; /* of one address, at once */
