@@ -5,6 +5,7 @@
 #include "controller/fieldgates/canary.h"
 #include "controller/fieldgates/census.h"
 #include "controller/fieldgates/counts.h"
+#include "controller/fieldgates/metrics.h"
 #include "controller/fieldgates/review.h"
 #include "controller/telemetry/section.h"
 #include "controller/webhook/registration.h"
@@ -59,15 +60,6 @@ static const struct ek_watch_row rows[ROWS] = {
                               .field_selector = "metadata.name=" EK_GATES_IMPORTS_NAME},
                  .flags = EK_WATCH_LATER},
     [FOLLOWED] = {.resource = {CRD}, .flags = EK_WATCH_FOLLOWED},
-};
-
-static const struct ek_metric_desc metrics[] = {
-    {.name = "evenkeel_gate_enabled",
-     .help = "Whether a gate is on (1) or off (0), by its stage.",
-     .type = EK_METRIC_GAUGE,
-     .labels = {"crd", "gate", "stage"},
-     .max_series = EK_GATES_COUNTED_MAX,
-     .snapshot = "gates"},
 };
 
 struct gates {
@@ -153,26 +145,6 @@ static enum ek_observed observe(void *subject, struct ek_arena *arena, int64_t *
     return EK_OBSERVED_ALL;
 }
 
-static void publish_metrics(const struct gates *g)
-{
-    struct ek_metric_sample *samples = NULL;
-    size_t n = 0;
-
-    for (size_t i = 0; i < g->kinds.n; i++) {
-        const struct ek_gates *gates = g->kinds.kinds[i].defined;
-        samples = ek_xrealloc(samples, n + gates->n_gates + 1, sizeof *samples);
-        for (size_t k = 0; k < gates->n_gates; k++)
-            samples[n++] = (struct ek_metric_sample){
-                .name = metrics[0].name,
-                .labels = {{"crd", gates->name},
-                           {"gate", gates->gates[k].name},
-                           {"stage", ek_gate_stage_name(gates->gates[k].stage)}},
-                .value = gates->gates[k].on};
-    }
-    ek_metrics_replace(g->env->metrics, "gates", samples, n);
-    ek_free(samples);
-}
-
 /* A kind that cannot be enforced, its CRD being gone, is gated no more. */
 static void publish(void *subject)
 {
@@ -189,8 +161,7 @@ static void publish(void *subject)
     }
     ek_gates_review_publish(g->review, kinds, n);
     ek_free(kinds);
-    if (g->env->metrics)
-        publish_metrics(g);
+    ek_gates_metrics_show(g->env->metrics, &g->kinds);
 }
 
 /* ---- The registration ---- */
@@ -534,8 +505,8 @@ const struct ek_subject ek_gates_subject = {
     .registers = true,
     .rows = rows,
     .n_rows = ROWS,
-    .metrics = metrics,
-    .n_metrics = EK_ARRAY_SIZE(metrics),
+    .metrics = ek_gates_metrics,
+    .n_metrics = EK_GATES_METRICS,
     .pace = {.settle_ms = 5, .gap_ms = 250},
     .new = new_gates,
     .follow = follow,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/base/mem.h"
+#include "controller/mutation/metrics.h"
 #include "controller/mutation/registrations.h"
 #include "controller/mutation/snapshot.h"
 #include "controller/mutation/statuses.h"
@@ -95,6 +96,24 @@ static enum ek_observed observe(void *subject, struct ek_arena *arena, int64_t *
     return plan.write ? EK_OBSERVED_ALL : EK_OBSERVED_PART;
 }
 
+static void show(const struct mutation *m)
+{
+    const struct ek_store *statuses = ek_mutation_watch_store(m->watch, EK_MUTATION_STATUSES);
+    EK_AUTOFREE struct ek_policy_shown *shown =
+        ek_xalloc((m->state.n_policies + 1) * sizeof *shown);
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->state.n_policies; i++) {
+        const struct ek_policy_entry *entry = &m->state.policies[i];
+        if (!ek_policy_has_status(entry->policy, entry->shares_name))
+            continue;
+        const struct ek_obj *obj = ek_store_get(statuses, entry->policy->name);
+        shown[n++] = (struct ek_policy_shown){
+            entry->policy, obj ? yyjson_obj_get(ek_obj_root(obj), "status") : NULL};
+    }
+    ek_mutation_metrics_show(m->env->metrics, shown, n);
+}
+
 static void publish(void *subject)
 {
     struct mutation *m = subject;
@@ -104,6 +123,7 @@ static void publish(void *subject)
             m->env->serving.webhook,
             ek_mutation_snapshot_make(&m->state, m->watch, &m->lists, m->is_loading));
     m->published = true;
+    show(m);
 }
 
 /* ---- Writing ---- */
@@ -296,6 +316,8 @@ const struct ek_subject ek_mutation_subject = {
     .registers = true,
     .rows = ek_mutation_rows,
     .n_rows = EK_ARRAY_SIZE(ek_mutation_rows),
+    .metrics = ek_mutation_metrics,
+    .n_metrics = EK_MUTATION_METRICS,
     .pace = {.settle_ms = SETTLE_MS, .gap_ms = GAP_MS},
     .new = make,
     .start = start,

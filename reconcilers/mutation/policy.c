@@ -223,6 +223,11 @@ static const char *const enforcements[] = {"Auto", "Observe", "Enforce", NULL};
 static const char *const atomics[] = {"Refuse", "Replace", NULL};
 static const char *const safeties[] = {"Exact", "Overwritable", "Condition", NULL};
 
+const char *ek_policy_enforcement_name(enum ek_policy_enforcement enforcement)
+{
+    return enforcements[enforcement];
+}
+
 /* The index of s in values; 0 where it is absent, or none of them, which is reported. */
 static int choice(struct ek_policy_reader *p, const char *s, const char *const *values,
                   const char *field)

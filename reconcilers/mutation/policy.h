@@ -37,6 +37,9 @@ enum ek_policy_enforcement {
     EK_POLICY_ENFORCE, /* applied by us whatever the API servers do */
 };
 
+/* "Auto", "Observe" or "Enforce". */
+const char *ek_policy_enforcement_name(enum ek_policy_enforcement enforcement);
+
 enum ek_mutation_type { EK_MUTATION_APPLY, EK_MUTATION_JSON_PATCH };
 
 /* What must still hold of a mutation when all mutators have run (KEP-3962, "Safety"). */

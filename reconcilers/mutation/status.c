@@ -409,7 +409,6 @@ static void put_order(const struct out *o, yyjson_mut_val *summary)
 
 static void put_policy(const struct out *o)
 {
-    static const char *const enforcements[] = {"Auto", "Observe", "Enforce"};
     const struct ek_policy *p = o->facts->policy;
     yyjson_mut_val *v = yyjson_mut_obj_add_obj(o->doc, o->status, "policy");
 
@@ -418,7 +417,7 @@ static void put_policy(const struct out *o)
     put_text(o, v, "uid", p->uid, TEXT_MAX);
     yyjson_mut_obj_add_str(o->doc, v, "behaviour",
                            p->behaviour == EK_POLICY_EXTENDED ? "Extended" : "InTree");
-    yyjson_mut_obj_add_str(o->doc, v, "enforcement", enforcements[p->enforcement]);
+    yyjson_mut_obj_add_str(o->doc, v, "enforcement", ek_policy_enforcement_name(p->enforcement));
     yyjson_mut_obj_add_str(o->doc, v, "failurePolicy", p->ignore_failures ? "Ignore" : "Fail");
 }
 
