@@ -10,6 +10,7 @@ enum family {
     PEER_READY,
     PEER_PROBE_AGE,
     PEER_CERTIFICATE,
+    PEER_NOT_ROUTABLE,
     VERSION_INFO,
     VIOLATIONS,
     DISCOVERY_AGE,
@@ -35,6 +36,9 @@ static const struct ek_skew_family families[] = {
     {"evenkeel_peer_certificate_expiry_timestamp_seconds",
      "Expiry time of the API server's serving certificate, in seconds since the epoch.",
      {"peer"}},
+    {"evenkeel_peer_not_routable",
+     "1 for the reason for which the API server is not routable.",
+     {"peer", "reason"}},
     {"evenkeel_component_version_info",
      "Versions of a component instance, empty if unknown, and the source of the binary version; "
      "always 1.",
@@ -193,6 +197,21 @@ static bool missing(const struct metrics *m, size_t peer, double *ret)
     return n != SIZE_MAX;
 }
 
+/* At most one sample for a peer; the reasons are ek_view_reasons. */
+static void add_not_routable(struct metrics *m)
+{
+    const struct ek_view *view = m->report->view->documents;
+    size_t n = 0;
+    const struct ek_view_peer *peers = view ? ek_view_peers(view, &n) : NULL;
+
+    for (size_t i = 0; i < n && i < EK_SKEW_METRIC_PEERS_MAX; i++) {
+        const char *const labels[2][2] = {{"peer", ek_skew_clean(m->arena, peers[i].name)},
+                                          {"reason", peers[i].why_not}};
+        if (*peers[i].why_not)
+            add_two(m, PEER_NOT_ROUTABLE, labels, 1);
+    }
+}
+
 static void add_versions(struct metrics *m, enum ek_component component, const char *instance,
                          const struct ek_versions *v)
 {
@@ -292,13 +311,14 @@ void ek_skew_metrics(const struct ek_skew_report *report, struct ek_arena *arena
                      struct ek_skew_metric **ret_metrics, size_t *ret_n)
 {
     struct metrics m = {.report = report, .arena = arena};
-    m.max = 8 * EK_SKEW_METRIC_PEERS_MAX + EK_SKEW_METRIC_INSTANCES_MAX + EK_SKEW_METRIC_NODES_MAX +
+    m.max = 9 * EK_SKEW_METRIC_PEERS_MAX + EK_SKEW_METRIC_INSTANCES_MAX + EK_SKEW_METRIC_NODES_MAX +
             EK_COMPONENT_MAX * EK_VERDICT_MAX + EK_SKEW_CONDITION_MAX * EK_COND_STATUS_MAX + 10;
     m.list = ek_arena_alloc(arena, m.max * sizeof(*m.list));
     add_peers(&m, PEER_UP, up);
     add_peers(&m, PEER_READY, ready);
     add_peers(&m, PEER_PROBE_AGE, probe_age);
     add_peers(&m, PEER_CERTIFICATE, certificate);
+    add_not_routable(&m);
     add_all_versions(&m);
     add_verdicts(&m);
     add_peers(&m, DISCOVERY_AGE, discovery_age);

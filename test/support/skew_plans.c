@@ -95,6 +95,9 @@ struct ek_view *ek_test_documents(const char *words)
                                                  .server_id = "",
                                                  .address = "10.0.0.1:6443",
                                                  .routable = mark == '\0',
+                                                 .why_not = mark == '\0'  ? ""
+                                                            : mark == '-' ? "NotReady"
+                                                                          : "Unreachable",
                                                  .down = mark == '!',
                                                  .fetched_ms = EK_TIME_UNSET},
                                         .core = mark == '\0' || mark == '-' ? groups : NULL,

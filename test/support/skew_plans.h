@@ -28,8 +28,8 @@ EK_CLEANUP(ek_test_plans, ek_test_plans_done)
  * is published. */
 void ek_test_plans_step(struct ek_test_plans *p, const char *facts, const char *spec);
 
-/* A view of the documents of API servers, one for each word: "cp-a" routable, "cp-a-" not, "cp-a?"
- * never read and not down, "cp-a!" never read and down. */
+/* A view of the documents of API servers, one for each word: "cp-a" routable, "cp-a-" not
+ * ready, "cp-a?" never read and not down, "cp-a!" never read and down. */
 struct ek_view *ek_test_documents(const char *words);
 
 /* The published status. */

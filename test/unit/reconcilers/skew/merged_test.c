@@ -162,6 +162,28 @@ START_TEST(documents_have_sizes)
 }
 END_TEST
 
+/* The reason for which each API server is not routable; a routable one has no sample. */
+START_TEST(reasons_are_in_the_metrics)
+{
+    EK_AUTO(ek_test_plans) p;
+    EK_AUTO(ek_buf) out;
+    EK_AUTOPTR(ek_view, ek_view_unref) *view = ek_test_documents("cp-a cp-b- cp-c!");
+
+    ek_buf_init(&out, 4096);
+    ek_test_plans_init(&p);
+    p.documents = view;
+    ek_test_plans_step(&p, FINE, NULL);
+    for (size_t i = 0; i < p.plan.n_metrics; i++) {
+        const struct ek_skew_metric *m = &p.plan.metrics[i];
+        if (!strcmp(m->name, "evenkeel_peer_not_routable"))
+            ek_buf_printf(&out, "%s %s %s %s=%g;", m->labels[0][0], m->labels[0][1],
+                          m->labels[1][0], m->labels[1][1], m->value);
+    }
+    ck_assert_str_eq(ek_buf_str(&out),
+                     "peer cp-b reason NotReady=1;peer cp-c reason Unreachable=1;");
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("merged");
@@ -172,5 +194,6 @@ int main(void)
     tcase_add_test(tcase, without_documents_nothing_is_said);
     tcase_add_test(tcase, ages_change_nothing);
     tcase_add_test(tcase, documents_have_sizes);
+    tcase_add_test(tcase, reasons_are_in_the_metrics);
     return ek_test_run("merged", tcase);
 }
