@@ -27,16 +27,19 @@ static void on_async(uv_async_t *async)
     counts->changed(counts->ctx);
 }
 
-static struct ek_metric_family *family(struct ek_metrics *metrics, const char *name,
-                                       const char *help)
-{
-    const struct ek_metric_desc desc = {.name = name,
-                                        .help = help,
-                                        .type = EK_METRIC_COUNTER,
-                                        .labels = {"crd", "gate", "operation"},
-                                        .max_series = (size_t)2 * EK_GATES_COUNTED_MAX};
-    return metrics ? ek_metrics_register(metrics, &desc) : NULL;
-}
+static const struct ek_metric_desc suppressed = {
+    .name = "evenkeel_gate_suppressed_writes_total",
+    .help = "Writes to fields whose gate is off that were not carried out.",
+    .type = EK_METRIC_COUNTER,
+    .labels = {"crd", "gate", "operation"},
+    .max_series = (size_t)2 * EK_GATES_COUNTED_MAX};
+
+static const struct ek_metric_desc deprecated_uses = {
+    .name = "evenkeel_gate_deprecated_uses_total",
+    .help = "Writes of deprecated fields whose gate is on.",
+    .type = EK_METRIC_COUNTER,
+    .labels = {"crd", "gate", "operation"},
+    .max_series = (size_t)2 * EK_GATES_COUNTED_MAX};
 
 struct ek_gates_counts *ek_gates_counts_new(uv_loop_t *loop, struct ek_metrics *metrics,
                                             void (*changed)(void *ctx), void *ctx)
@@ -45,10 +48,8 @@ struct ek_gates_counts *ek_gates_counts_new(uv_loop_t *loop, struct ek_metrics *
 
     counts->changed = changed;
     counts->ctx = ctx;
-    counts->suppressed = family(metrics, "evenkeel_gate_suppressed_writes_total",
-                                "Writes to fields whose gate is off that were not carried out.");
-    counts->deprecated_uses = family(metrics, "evenkeel_gate_deprecated_uses_total",
-                                     "Writes of deprecated fields whose gate is on.");
+    counts->suppressed = metrics ? ek_metrics_register(metrics, &suppressed) : NULL;
+    counts->deprecated_uses = metrics ? ek_metrics_register(metrics, &deprecated_uses) : NULL;
     uv_mutex_init(&counts->lock);
     uv_async_init(loop, &counts->async, on_async);
     counts->async.data = counts;
