@@ -56,7 +56,7 @@ bool ek_custom_version_of(yyjson_val *crd, const char *version, struct ek_custom
 
 /* ---- Paths and values as text ---- */
 
-/* brackets: keys of maps stand in brackets, as in errors; unknown fields are told without. */
+/* brackets: keys of maps stand in brackets, as in errors; reports of unknown fields have none. */
 static void put_place(struct ek_buf *out, const struct place *at, bool brackets)
 {
     if (at->step == STEP_ROOT)
@@ -111,7 +111,7 @@ static void refuse(struct decoder *d, const struct place *up, const char *name,
                                    value_text(d, value), why);
 }
 
-static void tell_unknown(struct decoder *d, const struct place *at)
+static void report_unknown(struct decoder *d, const struct place *at)
 {
     bool full = d->unknown->n == EK_PATHS_MAX || ek_arena_exhausted(d->arena);
     ek_paths_add__(d->unknown, d->arena, full ? "" : path_of(d, at, false));
@@ -208,7 +208,7 @@ static void prune_members(struct decoder *d, yyjson_val *schema, yyjson_mut_val 
         if (find_member(&shape, inner.name, &of, &inner.step)) {
             prune(d, of, yyjson_mut_obj_iter_get_val(key), false, false, &inner);
         } else if (!keeps) {
-            tell_unknown(d, &inner);
+            report_unknown(d, &inner);
             yyjson_mut_obj_iter_remove(&members);
         }
     }
@@ -291,8 +291,8 @@ static void set_value(yyjson_mut_val *place, const yyjson_mut_val *value)
 
 /* Tells what is unknown in the metadata of the object at `at`. Keys of maps stand in brackets here,
  * as in the server. */
-static void tell_unknown_metadata(struct decoder *d, const struct ek_paths *found,
-                                  const struct place *at)
+static void report_unknown_metadata(struct decoder *d, const struct ek_paths *found,
+                                    const struct place *at)
 {
     for (size_t i = 0; i < found->n; i++) {
         bool full = d->unknown->n == EK_PATHS_MAX || ek_arena_exhausted(d->arena);
@@ -317,7 +317,7 @@ static void read_metadata(struct decoder *d, yyjson_mut_val *metadata, const str
     const char *why;
     yyjson_mut_val *read = ek_metadata_read__(&reader, metadata, &why);
 
-    tell_unknown_metadata(d, &found, at);
+    report_unknown_metadata(d, &found, at);
     if (read)
         set_value(metadata, read);
     else if (!why)

@@ -387,7 +387,7 @@ static const struct field *find_field(const struct fields *fields, const char *n
     return NULL;
 }
 
-static void tell_unknown(struct reading *r, const struct place *at)
+static void report_unknown(struct reading *r, const struct place *at)
 {
     struct ek_arena *arena = r->reader->arena;
     bool full = r->reader->unknown->n == EK_PATHS_MAX || ek_arena_exhausted(arena);
@@ -415,7 +415,7 @@ static void add_member(struct reading *r, const struct fields *fields, yyjson_mu
 
     r->failed |= !ek_work_do(r->reader->work, 4);
     if (!field) {
-        tell_unknown(r, &at);
+        report_unknown(r, &at);
         return;
     }
     yyjson_mut_val *got = read_field(r, fields->name, field, value, &at);

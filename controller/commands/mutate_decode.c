@@ -5,7 +5,7 @@
 #include "controller/manifests/manifests-internal.h"
 
 #define DECODING_MAX ((size_t)16 << 20) /* octets of errors and paths of one object */
-#define TOLD_MAX     5u                 /* unknown fields of one object */
+#define REPORTED_MAX 5u                 /* unknown fields of one object */
 
 /* One object on its way. */
 struct decoding {
@@ -18,14 +18,14 @@ struct decoding {
 };
 
 /* A misspelt field is no error where kubectl does not validate: it is gone without a word. */
-static void tell_unknown(const struct decoding *d, const struct ek_paths *unknown)
+static void report_unknown(const struct decoding *d, const struct ek_paths *unknown)
 {
     EK_AUTO(ek_buf) list;
 
     ek_buf_init(&list, EK_BUF_SMALL_MAX);
     if (!unknown->n_all)
         return;
-    size_t n = unknown->n < TOLD_MAX ? unknown->n : TOLD_MAX;
+    size_t n = unknown->n < REPORTED_MAX ? unknown->n : REPORTED_MAX;
     for (size_t i = 0; i < n; i++)
         ek_buf_printf(&list, "%s%s", i ? ", " : "", unknown->list[i]);
     if (unknown->n_all > n)
@@ -59,7 +59,7 @@ static int decode_custom(const struct decoding *d, const struct ek_custom_versio
     if (decoding.error)
         return refuse(d, err, "", decoding.error);
     if (!d->is_stored)
-        tell_unknown(d, &decoding.unknown);
+        report_unknown(d, &decoding.unknown);
     *ret = object;
     return 0;
 }

@@ -12,7 +12,7 @@ struct ek_gates_counts {
     uv_mutex_t lock;       /* of all below but the families */
     struct entry *entries; /* by crd, gate */
     size_t n;
-    bool changed_told;
+    bool changed_reported;
     uv_async_t async;
     struct ek_metric_family *suppressed, *deprecated_uses;
     void (*changed)(void *ctx);
@@ -100,7 +100,7 @@ static struct entry *find_or_add(struct ek_gates_counts *counts, const char *crd
 void ek_gates_counts_add(struct ek_gates_counts *counts, const char *crd, const char *gate,
                          const char *operation, bool deprecated)
 {
-    bool tell;
+    bool report;
 
     if (counts->suppressed)
         ek_metric_add(ek_metric_with(deprecated ? counts->deprecated_uses : counts->suppressed, crd,
@@ -112,10 +112,10 @@ void ek_gates_counts_add(struct ek_gates_counts *counts, const char *crd, const 
         e->deprecated_uses++;
     else if (e)
         e->suppressed++;
-    tell = e && !counts->changed_told;
-    counts->changed_told = counts->changed_told || tell;
+    report = e && !counts->changed_reported;
+    counts->changed_reported = counts->changed_reported || report;
     uv_mutex_unlock(&counts->lock);
-    if (tell)
+    if (report)
         uv_async_send(&counts->async);
 }
 
@@ -138,7 +138,7 @@ struct ek_gate_count ek_gates_counts_get(struct ek_gates_counts *counts, const c
 bool ek_gates_counts_are_waiting(struct ek_gates_counts *counts)
 {
     uv_mutex_lock(&counts->lock);
-    bool waiting = counts->changed_told;
+    bool waiting = counts->changed_reported;
     uv_mutex_unlock(&counts->lock);
     return waiting;
 }
@@ -146,7 +146,7 @@ bool ek_gates_counts_are_waiting(struct ek_gates_counts *counts)
 void ek_gates_counts_settle(struct ek_gates_counts *counts)
 {
     uv_mutex_lock(&counts->lock);
-    counts->changed_told = false;
+    counts->changed_reported = false;
     uv_mutex_unlock(&counts->lock);
 }
 

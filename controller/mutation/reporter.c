@@ -125,7 +125,7 @@ void ek_mutation_reporter_sync(struct ek_mutation_reporter *reporter)
     ek_free(policies);
 }
 
-void ek_mutation_reporter_tell(struct ek_mutation_reporter *reporter, struct ek_arena *arena,
+void ek_mutation_reporter_read(struct ek_mutation_reporter *reporter, struct ek_arena *arena,
                                struct ek_policy_facts *facts)
 {
     if (reporter)

@@ -35,7 +35,7 @@ ek_mutation_reporter_new(const struct ek_mutation_reporter_config *config);
 void ek_mutation_reporter_sync(struct ek_mutation_reporter *reporter);
 
 /* As ek_observations_read. NULL: nothing was observed. */
-void ek_mutation_reporter_tell(struct ek_mutation_reporter *reporter, struct ek_arena *arena,
+void ek_mutation_reporter_read(struct ek_mutation_reporter *reporter, struct ek_arena *arena,
                                struct ek_policy_facts *facts);
 
 /* Releases it when the webhook has stopped; on_closed is called from the loop. */

@@ -91,7 +91,7 @@ static void add(const struct ek_status_inputs *inputs, const struct ek_store *st
     struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
     struct ek_policy_facts observed = {.policy = policy};
 
-    ek_mutation_reporter_tell(reporter, arena, &observed);
+    ek_mutation_reporter_read(reporter, arena, &observed);
     ek_status_plan(inputs, i, ek_store_get(store, policy->name), &observed, arena, intents);
     ek_arena_free(arena);
 }

@@ -4,7 +4,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* The largest reported cost of a refused call: sums of such costs cannot wrap. */
-#define COST_TOLD_MAX ((uint64_t)1 << 56)
+#define COST_REPORTED_MAX ((uint64_t)1 << 56)
 
 struct ek_cel_val ek_cel_end(struct ek_cel_eval *e, enum ek_cel_error_kind kind,
                              const char *message)
@@ -50,7 +50,8 @@ bool ek_cel_work(struct ek_cel_eval *e, uint64_t steps)
     if (e->ended)
         return false;
     if (e->cost > e->cost_limit || steps > e->cost_limit - e->cost) {
-        e->cost += steps < COST_TOLD_MAX ? steps : COST_TOLD_MAX; /* the cost of the refused call */
+        /* The cost of the refused call. */
+        e->cost += steps < COST_REPORTED_MAX ? steps : COST_REPORTED_MAX;
         ek_cel_cost_exceeded(e);
         return false;
     }
