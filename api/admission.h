@@ -38,8 +38,8 @@ struct ek_admission_request {
     yyjson_val *user_info;           /* {username, uid, groups, extra} */
     yyjson_val *object, *old_object; /* NULL when null or absent */
     yyjson_val *root;                /* the whole .request */
-    bool unproven;                   /* nothing proves that an API server has sent it: it counts
-                                        nowhere. Set by the webhook alone */
+    bool unproven;                   /* the sender is not proven to be an API server, so that the
+                                        review is not counted. Set by the webhook alone */
 };
 
 struct ek_admission_review {
@@ -59,11 +59,11 @@ void ek_admission_review_done(struct ek_admission_review *review);
 #define EK_ADMISSION_UID_SIZE 128
 
 /*
- * Finds request.uid in a body that ek_admission_review_parse refuses, or in the beginning of one
- * that is too long, so that the request can be denied: an API server takes an answer for its
- * request's only with the uid, and lets the request through on no answer where failurePolicy is
- * Ignore. Reads brackets and strings alone, as far as the uid, which API servers write first; looks
- * into no other value. Returns false when there is none, or it has characters that no uid has.
+ * Finds request.uid in a body that ek_admission_review_parse refuses, or in the beginning of a body
+ * that is too long, so that the request can be denied. An API server ignores a response without the
+ * uid of its request, and without a response it lets the request through where failurePolicy is
+ * Ignore. Reads only brackets and strings, as far as the uid, which API servers write first; skips
+ * all other values. Returns false when there is no uid, or when it has characters that no uid has.
  */
 bool ek_admission_uid_find(const char *body, size_t len, char ret_uid[EK_ADMISSION_UID_SIZE]);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Aggregated discovery documents, whole: what api/discovery.h reads into a set of names is read
- * here into all that a document says, so that documents of several servers can be merged, and
- * written again in every form that clients may request.
+ * Aggregated discovery documents with all their content, so that documents of several servers can
+ * be merged, and written again in every form that clients may request. api/discovery.h reads only
+ * the set of names of the same documents.
  *
- * The types are those of k8s.io/api/apidiscovery/v2/types.go (v2beta1 has the same fields). A list
- * that is absent (or null) differs from an empty one, as in Go, because the merge compares them and
- * "verbs" writes them differently. Members that the types do not have are dropped; of metadata the
- * members that are no lists of structs are kept.
+ * The types are those of k8s.io/api/apidiscovery/v2/types.go (v2beta1 has the same fields). As in
+ * Go, a list that is absent (or null) differs from an empty one, because the merge compares the
+ * lists and "verbs" writes them differently. Members that the types do not have are dropped.
+ * Members of metadata are kept, but for lists of structs.
  *
  * Documents are immutable and refcounted; references may be counted from any thread. Pure: no I/O.
  */
@@ -98,9 +98,9 @@ struct ek_api_groups {
 };
 
 /*
- * Reads an APIGroupDiscoveryList of either version; kind and apiVersion are not looked at. Returns
- * one reference; NULL for what does not fit the types (EK_E_PARSE, with the text of
- * encoding/json, decode.go:UnmarshalTypeError, for the first value that does not) or is too large
+ * Reads an APIGroupDiscoveryList of either version; kind and apiVersion are ignored. Returns one
+ * reference, or NULL for a document that does not fit the types (EK_E_PARSE, with the text of
+ * encoding/json, decode.go:UnmarshalTypeError, for the first wrong value) or is too large
  * (EK_E_LIMIT). A null value is an empty list.
  */
 struct ek_api_groups *ek_api_groups_read(yyjson_val *root, enum ek_discovery_form form,

@@ -11,7 +11,8 @@
 int64_t ek_wall_ns(void); /* nanoseconds since the Unix epoch */
 int64_t ek_wall_ms(void); /* milliseconds since the Unix epoch */
 
-/* Milliseconds since some moment of the past: without and with the time that the machine slept. */
+/* Milliseconds since an unspecified moment. ek_monotonic_ms leaves out the time in which the
+ * machine was suspended; ek_boot_ms includes it. */
 int64_t ek_monotonic_ms(void);
 int64_t ek_boot_ms(void);
 

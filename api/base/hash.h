@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hash of texts that others choose: SipHash-1-3 (Aumasson, Bernstein 2012) under a key that the
- * process draws at its start, so that no client can choose texts of one hash. Pure but for the
- * key; any thread.
+ * A hash for texts that clients choose: SipHash-1-3 (Aumasson, Bernstein 2012) under a key that the
+ * process draws at its start, so that no client can choose texts with equal hashes. Pure but for
+ * the key; any thread.
  */
 #ifndef API_BASE_HASH_H
 #define API_BASE_HASH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Foreign text on one line: what servers, files and child processes say, made fit for a message,
- * a log line or a condition. Pure; any thread.
+ * Foreign text on one line: makes text of servers, files and child processes safe for a message, a
+ * log line or a condition. Pure; any thread.
  */
 #ifndef API_BASE_LINE_H
 #define API_BASE_LINE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cache of a fixed number of entries under string keys; the one that was used longest ago makes
- * room. Each entry is a zeroed payload of one size, so that what is remembered about remote things
- * is bounded by construction. No clock: entries that age need a time in the payload.
+ * A cache of a fixed number of entries under string keys. A new entry displaces the entry that was
+ * used longest ago. Each entry is a zeroed payload of one size, so that the memory for facts about
+ * clients and objects is bounded. No clock: entries that expire need a time in the payload.
  *
  * Ownership: keys are copied, payloads live until they are evicted. Threading: none.
  */

@@ -48,8 +48,8 @@ int ek_quote_printf(struct ek_buf *out, const char *fmt, ...) __attribute__((for
  */
 size_t ek_quote_escape(struct ek_str s, char out[EK_QUOTE_ESCAPE_SIZE], size_t *ret_taken);
 
-/* Appends json as Go's encoding/json writes it: what HTML reads as markup, and U+2028 and U+2029,
- * are escaped. json is NUL-terminated. Returns 0 or out's error. */
+/* Appends json as Go's encoding/json writes it: the characters of HTML markup (<, > and &), U+2028
+ * and U+2029 are escaped. json is NUL-terminated. Returns 0 or out's error. */
 int ek_go_json(const char *json, struct ek_buf *out);
 
 #define EK_QUOTE_SIZE 256

@@ -109,9 +109,9 @@ struct ek_cel_library {
 };
 
 /*
- * Adds what library has in that version to env: functions (to those of the same name that are
- * there), macros and types. library must outlive env. Returns 0, or a negative error with err
- * filled (env is in use, a signature cannot be read, no memory: env is then fit for release only).
+ * Adds the functions, macros and types of library in that version to env. Functions are added to
+ * functions of the same name. library must outlive env. Returns 0, or a negative error with err
+ * filled (env is in use, a signature cannot be read, no memory); env can then only be released.
  */
 int ek_cel_env_add_library(struct ek_cel_env *env, const struct ek_cel_library *library,
                            int version, struct ek_err *err);

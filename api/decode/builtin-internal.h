@@ -25,7 +25,7 @@ enum ek_go_form {
     EK_GO_INTSTR, /* intstr.IntOrString */
     EK_GO_RAW,    /* any JSON */
     EK_GO_STRUCT, /* of: the index of the struct */
-    EK_GO_SLICE,  /* of: the index of the type of an element; likewise below */
+    EK_GO_SLICE,  /* of: the index of the type of an element, here and below */
     EK_GO_MAP,
     EK_GO_RESOURCES, /* a map of quantities which servers round to thousandths */
     EK_GO_POINTER,
@@ -100,7 +100,8 @@ void ek_go_fail(struct ek_go_reader *r, const struct ek_go_place *place, const c
 /* Notes lack of memory unless value was made; returns value. */
 yyjson_mut_val *ek_go_made(struct ek_go_reader *r, yyjson_mut_val *value);
 
-/* Reads a value of one of the forms before EK_GO_STRUCT. NULL for what is nil, and on failure. */
+/* Reads a value of one of the forms before EK_GO_STRUCT. Returns NULL for a nil value, and on
+ * failure. */
 yyjson_mut_val *ek_go_read_scalar(struct ek_go_reader *r, const struct ek_go_place *place,
                                   enum ek_go_form form, yyjson_val *value);
 

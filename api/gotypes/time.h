@@ -10,8 +10,8 @@
 
 #include "api/base/arena.h"
 
-/* NULL when text is a time in the layout of RFC 3339, for micro with exactly six digits of
- * fraction; else why not, in arena. */
+/* Returns NULL when text is a time in the layout of RFC 3339 (micro: with exactly six digits of
+ * fraction), and otherwise the reason, in arena. */
 const char *ek_go_time_check(const char *text, bool micro, struct ek_arena *arena);
 
 #endif

@@ -29,8 +29,8 @@
 int ek_jsondiff(yyjson_val *from, yyjson_mut_val *to, yyjson_mut_doc *doc, struct ek_work *work,
                 yyjson_mut_val **ret_patch, struct ek_err *err);
 
-/* True when two values are the same JSON, as above. Values that nest too deep are not, and none is
- * when the work (may be NULL) is over. */
+/* True when two values are the same JSON, as above. Values that nest too deep are not equal, and no
+ * values are equal once the work (may be NULL) is over. */
 bool ek_jsondiff_equal(yyjson_val *a, yyjson_mut_val *b, struct ek_work *work);
 
 /* A number that values share which are the same JSON, and others by chance alone (api/base/hash.h).

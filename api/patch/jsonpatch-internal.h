@@ -98,7 +98,7 @@ struct ek_patch_place ek_opened_find(struct ek_opened *opened, struct ek_str nam
                                      struct ek_work *work);
 struct ek_patch_place ek_opened_item(struct ek_opened *opened, size_t at, struct ek_work *work);
 
-/* Follow the tree, in which the node is already taken out or put in. */
+/* Update opened after the node was taken out of the tree, or put into it. */
 void ek_opened_take(struct ek_opened *opened, const struct ek_patch_place *place);
 int ek_opened_put(struct ek_opened *opened, const struct ek_patch_place *place,
                   yyjson_mut_val *node);

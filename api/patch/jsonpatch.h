@@ -34,10 +34,10 @@
 #define EK_JSONPATCH_TEXT_MAX ((size_t)16 * 1024)
 
 /*
- * Flag: the strings of the operations come out of a policy in the tree, which puts them between
- * quotes by Go's rules and reads them by JSON's. With a character for which the rules differ
- * (controls without an escape of their own, what does not print beyond 16 bits) op is unknown and a
- * path cannot be decoded.
+ * Flag: the strings of the operations come from a policy of the API server, which quotes them by
+ * the rules of Go and reads them by those of JSON. Where the rules differ for a character (control
+ * characters without an escape of their own, and unprintable characters beyond 16 bits), op is
+ * unknown and a path cannot be decoded.
  */
 #define EK_JSONPATCH_QUOTED 1u
 
@@ -50,12 +50,14 @@ struct ek_jsonpatch_op {
 };
 
 /*
- * Carries out n operations on *root, which may come to be another value. 0; EK_E_CONFLICT when a
- * test operation found something else, which is no error where policies run; EK_E_INVAL when an
- * operation does not apply; EK_E_LIMIT when the tree would nest deeper than EK_JSON_DEPTH_MAX or
- * too much is copied; EK_E_CANCELED when the work (may be NULL) is over; EK_E_NOMEM. After all but
- * 0 the tree is as before. text (may be NULL) gets the whole of the message of which err holds the
- * start.
+ * Applies n operations to *root, which may become another value. text (may be NULL) gets the whole
+ * message, of which err has the beginning. Returns 0, or an error, with the tree as before:
+ *
+ *   EK_E_CONFLICT  a test operation found another value; for policies this is no error
+ *   EK_E_INVAL     an operation does not apply
+ *   EK_E_LIMIT     the tree would nest deeper than EK_JSON_DEPTH_MAX, or too much is copied
+ *   EK_E_CANCELED  the work (may be NULL) is over
+ *   EK_E_NOMEM     without memory
  */
 int ek_jsonpatch_apply(yyjson_mut_doc *doc, yyjson_mut_val **root,
                        const struct ek_jsonpatch_op *ops, size_t n, unsigned flags,

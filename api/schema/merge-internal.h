@@ -95,8 +95,8 @@ void ek_go_syntax(struct ek_buf *out, yyjson_mut_val *value);
 void ek_go_part(struct ek_buf *out, const yyjson_mut_val *value);
 
 /*
- * The checks of merge.h without the words around them: what is wrong goes into out, and EK_E_INVAL
- * is the answer.
+ * The checks of merge.h without the rest of its messages: the text of an error is appended to out,
+ * and the result is EK_E_INVAL.
  */
 int ek_check_value(const struct ek_schema *schema, uint32_t type, yyjson_mut_val *value,
                    unsigned flags, struct ek_work *work, struct ek_buf *out);

@@ -144,7 +144,7 @@ const char *ek_vjson__(struct ek_vwalk *w, yyjson_val *value);
 /* A value as it stands in an error: as JSON, or hidden. */
 const char *ek_vtext__(struct ek_vwalk *w, yyjson_val *value);
 
-/* Embedded resources: what names and metadata they may have. */
+/* Checks the names and the metadata of embedded resources. */
 void ek_vembedded__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
                     const struct ek_vpath *path);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making certificates, and reading what they say: ECDSA P-256, an authority that may only sign
- * leaves, and leaves for servers and clients (RFC 5280). Texts are PEM. Time is an argument; keys
- * come from OpenSSL's random numbers. Any thread.
+ * Makes certificates, and reads them: ECDSA P-256, an authority that may only sign leaves, and
+ * leaves for servers and clients (RFC 5280). Texts are PEM. Time is an argument; keys come from
+ * OpenSSL's random numbers. Any thread.
  */
 #ifndef CONTROLLER_CERTIFICATES_MAKE_H
 #define CONTROLLER_CERTIFICATES_MAKE_H

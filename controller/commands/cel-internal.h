@@ -43,7 +43,7 @@ struct ek_cel_given {
     yyjson_doc *doc;
 };
 
-/* What an evaluation is about. Zero-initialise before use. */
+/* The inputs of an evaluation. Zero-initialise before use. */
 struct ek_cel_inputs {
     char *text; /* the expression, owned */
     size_t len;
@@ -85,8 +85,7 @@ int ek_cel_show_facts(const struct ek_cel_options *options, const struct ek_cel_
                       const struct ek_cel_result *result);
 
 /* `evenkeel cel check --policy`: prints the report on the policies of the files. argument: an
- * expression, NULL for none. Returns the exit code; -1 with err filled for input that is no good.
- */
+ * expression, NULL for none. Returns the exit code; -1 with err filled for invalid input. */
 int ek_cel_check_policies(const struct ek_cel_options *options, const char *argument,
                           struct ek_err *err);
 

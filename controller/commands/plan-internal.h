@@ -71,8 +71,9 @@ int ek_plan_check_files(const struct ek_plan_options *options, const struct ek_p
 /* EK_E_INVAL with err when the options name the standard input twice. */
 int ek_plan_audit_check(const struct ek_plan_options *options, struct ek_err *err);
 
-/* Reads the audit logs of the options, one after the other, and adds who calls what goes; nothing
- * without logs. Blocking. EK_E_* with err when a log cannot be read. */
+/* Reads the audit logs of the options one after the other, and adds to report who calls API
+ * versions that are removed. Does nothing without logs. Blocking. Returns an EK_E_* error with err
+ * when a log cannot be read. */
 int ek_plan_audit_read(const struct ek_plan_options *options, struct ek_plan_audit *audit,
                        struct ek_plan_report *report, struct ek_err *err);
 
@@ -183,7 +184,7 @@ int ek_plan_html(void *ctx, yyjson_val *root, bool color, struct ek_buf *out);
 /* The findings of the document as SARIF 2.1.0; owned. */
 yyjson_doc *ek_plan_sarif(yyjson_val *root);
 
-/* Prints the document in the form of the options; an exit code. */
+/* Prints root in the output format of options. Returns an exit code. */
 int ek_plan_print(const struct ek_plan_options *options, yyjson_val *root);
 
 /* 2 with errors, 3 with something unknown, else 0. */

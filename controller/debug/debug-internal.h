@@ -25,8 +25,8 @@ void ek_debug_leader__(const struct ek_debug_doc *d, const char *identity,
 
 void ek_debug_peer__(const struct ek_debug_doc *d, const struct ek_prober_state *state);
 
-/* What the webhook answers by; status as of now, bundle as ek_webhook_ca_bundle. The snapshot in
- * status is borrowed. */
+/* Writes the state of the webhook: status as of now, bundle as ek_webhook_ca_bundle. The snapshot
+ * in status is borrowed. */
 void ek_debug_webhook__(const struct ek_debug_doc *d, const struct ek_webhook_status *status,
                         const char *bundle);
 

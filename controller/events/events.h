@@ -3,7 +3,7 @@
  * The event recorder: writes Events (events.k8s.io/v1) about findings and actions.
  *
  * Recording never waits and never fails for its caller: the event is correlated
- * (controller/events/correlator.h), queued (controller/events/queue.h) and sent by and by. Only the
+ * (controller/events/correlator.h), queued (controller/events/queue.h) and sent later. Only the
  * elected leader records; any other recorder drops its Events.
  *
  * Threading: the loop thread. lost may also be called inside ek_recorder_record, the other

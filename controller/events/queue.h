@@ -42,7 +42,7 @@ const struct ek_event_write *ek_event_queue_next(struct ek_event_queue *queue, i
 bool ek_event_queue_result(struct ek_event_queue *queue, int code, int64_t retry_after_ms,
                            int64_t now_ms);
 
-/* From now on nothing is tried twice: what is left goes out once, or not at all. */
+/* From now on each remaining Event is sent at most once, without a retry. */
 void ek_event_queue_drain(struct ek_event_queue *queue);
 
 size_t ek_event_queue_size(const struct ek_event_queue *queue);

@@ -19,7 +19,7 @@
 
 struct ek_cert_watcher;
 
-/* What the files have; empty for a file that is not named. */
+/* Contents of the files; empty for a file that is not named. */
 struct ek_cert_texts {
     struct ek_str cert, key, authorities;
 };
@@ -28,9 +28,10 @@ struct ek_cert_watcher_config {
     const char *cert_path;        /* NULL only where make is set */
     const char *key_path;         /* NULL: cert_path has the authorities of clients */
     const char *authorities_path; /* of servers; only where make is set, NULL for none */
-    /* Then instead of an identity: makes something of the files, on any thread, without writing to
-     * ctx; use takes it, on the loop's thread, and drop releases what is not used. Errors are those
-     * of the files. */
+    /* With make, the watcher makes an object of the caller from the files, in place of an identity.
+     * make runs on any thread and must not write to ctx; its errors are reported as those of the
+     * files. use takes the object, on the loop's thread; drop releases an object that is not used.
+     * */
     int (*make)(const void *ctx, const struct ek_cert_texts *texts, void **ret_made,
                 struct ek_err *err);
     void (*use)(void *ctx, void *made);

@@ -19,7 +19,7 @@ struct ek_http_reply {
     const struct ek_http_route *route;
     struct ek_buf head; /* target, then names and values, each with its NUL */
     struct ek_buf body;
-    size_t body_size; /* octets of the body so far, those included that were dropped */
+    size_t body_size; /* octets of the body so far, including dropped octets */
     size_t starts[2 * EK_HTTP_HEADERS_MAX]; /* offsets in head of names and values */
     struct ek_http_header headers[EK_HTTP_HEADERS_MAX];
     size_t n_headers;

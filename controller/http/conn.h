@@ -72,7 +72,7 @@ struct ek_http_conn_config {
     int64_t (*wall_ms)(void *ctx); /* for the Date header; NULL leaves it out */
     void *wall_ctx;
     bool handshake; /* begins with one */
-    /* What connections hold is taken from here; NULL: it is not counted. */
+    /* The memory that connections hold counts against this budget; NULL: it is not counted. */
     struct ek_http_budget *budget;
     size_t base_bytes; /* held by the owner for each, besides what ek_http_conn_hold says */
     /* A request with a body of at least this many bytes is handed over by run alone; 0: by the call
@@ -122,7 +122,7 @@ enum ek_http_work {
 
 enum ek_http_work ek_http_conn_work(const struct ek_http_conn *conn);
 
-/* Whether a handler has vouched for the client since the last call (ek_http_reply_vouch). */
+/* True when a handler has called ek_http_reply_vouch for the client since the last call. */
 bool ek_http_conn_vouched(struct ek_http_conn *conn);
 
 /* To be called when now_ms has reached the deadline; harmless at other times. */
@@ -145,8 +145,8 @@ void ek_http_conn_sent(struct ek_http_conn *conn, size_t n, int64_t now_ms);
 void ek_http_conn_excuse(struct ek_http_conn *conn, int64_t ms);
 
 enum ek_http_conn_state ek_http_conn_state(const struct ek_http_conn *conn);
-/* When ek_http_conn_timeout is due, INT64_MAX for never. In the past after a reply, until a call
- * says what time it is. */
+/* The time at which ek_http_conn_timeout is due, INT64_MAX for never. After a reply the time is in
+ * the past until the next call that passes the present time. */
 int64_t ek_http_conn_deadline(const struct ek_http_conn *conn);
 
 /* The owner holds n bytes for the connection now (its TLS session). Without room for them an

@@ -55,15 +55,16 @@ int ek_tls_clients_new(struct ek_str authorities, const char *const *names, size
                        const char *what, struct ek_tls_clients **ret_clients, struct ek_err *err);
 void ek_tls_clients_unref(struct ek_tls_clients *clients); /* NULL is fine */
 
-/* Has a client without a certificate be accepted, too; one with a certificate of another authority
- * is not. To be called before the clients are handed on. */
+/* Accepts also clients without a certificate; a client with a certificate of another authority is
+ * still refused. To be called before the clients are passed on. */
 void ek_tls_clients_optional(struct ek_tls_clients *clients);
 
 /* Has new sessions prefer HTTP/2 by ALPN. To be called before the first session. */
 void ek_tls_identity_offer_h2(struct ek_tls_identity *identity);
 
-/* Has new sessions accept these clients alone: the handshake of any other fails, before a byte of
- * HTTP is read. Takes the reference; NULL: everybody, without a certificate. */
+/* Makes new sessions accept these clients only: the handshake of any other client fails, before a
+ * byte of HTTP is read. Takes the reference. NULL: sessions accept all clients and request no
+ * certificate. */
 void ek_tls_identity_set_clients(struct ek_tls_identity *identity, struct ek_tls_clients *clients);
 
 /*
@@ -151,9 +152,9 @@ int ek_tls_session_write(struct ek_tls_session *session, const char *data, size_
 /* Appends the close_notify alert to the output. */
 void ek_tls_session_end(struct ek_tls_session *session);
 
-/* What a session holds at most, without the bytes that wait in it: the library's state, and its
- * buffers for records and messages during a handshake. One without a handshake to do holds 16 kB.
- */
+/* The maximum memory of a session, without the bytes that wait in it: the state of the library, and
+ * its buffers for records and messages during a handshake. A session without a handshake to do
+ * holds 16 kB. */
 #define EK_TLS_SESSION_BYTES ((size_t)62 * 1024)
 
 /* Releases memory of bytes that have gone through; returns how much the bytes that wait still take,

@@ -89,7 +89,8 @@ bool ek_http_turns_any(const struct ek_http_turns *turns);
 /* Whether one more connection may be accepted in this turn of the loop; counts it. */
 bool ek_http_turns_accept(struct ek_http_turns *turns);
 
-/* The source is known from now on for EK_HTTP_KNOWN_MS. The 64 that were last named are kept. */
+/* Marks the source as known for EK_HTTP_KNOWN_MS from now on. Only the 64 sources that were marked
+ * last are kept. */
 void ek_http_turns_vouch(struct ek_http_turns *turns, const struct ek_http_source *source,
                          int64_t now_ms);
 

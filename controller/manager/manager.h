@@ -96,8 +96,8 @@ void ek_manager_free(struct ek_manager *manager);
  * group, what was added first is started first. */
 int ek_manager_add(struct ek_manager *manager, const struct ek_runnable *runnable);
 
-/* Does what is due. Returns when to call again at the latest, -1 for only when something happens
- * (that is, after any function below). */
+/* Does all work that is due. Returns the time of the next call at the latest, or -1 when no call is
+ * due before another function below was called. */
 int64_t ek_manager_step(struct ek_manager *manager, int64_t now_ms);
 
 /* Begins to stop, without error: on SIGTERM. A second call ends everything at once, with exit code
@@ -107,7 +107,8 @@ void ek_manager_stop(struct ek_manager *manager);
 /* A runnable cannot go on: begins to stop; the first error is the manager's. err is copied. */
 void ek_manager_fail(struct ek_manager *manager, const char *name, const struct ek_err *err);
 
-/* From the election: this process leads now; it has left. lost: without a request to stop. */
+/* Called by the election: this process leads now; or it no longer leads. lost: nobody has requested
+ * a stop. */
 void ek_manager_elected(struct ek_manager *manager);
 void ek_manager_election_ended(struct ek_manager *manager, bool lost);
 
@@ -140,9 +141,9 @@ const struct ek_err *ek_manager_error(const struct ek_manager *manager);
 bool ek_manager_is_abrupt(const struct ek_manager *manager);
 
 /*
- * Runs the manager on loop until it is finished: installs SIGTERM and SIGINT (once: drain; twice:
- * the process exits with 1 there and then), starts, steps. Returns the exit code; the loop then
- * still holds closing handles, and whatever the runnables left.
+ * Runs the manager on loop until it is finished: handles SIGTERM and SIGINT (the first one drains;
+ * after the second one the process exits with 1 at once), starts, steps. Returns the exit code; the
+ * loop then still holds closing handles, and handles that the runnables left.
  */
 int ek_manager_run(struct ek_manager *manager, uv_loop_t *loop);
 

@@ -65,7 +65,7 @@ void ek_registry_collect(struct ek_registry *registry);
 /* The row-th controller exists from now on; NULL: it does not any more. */
 void ek_registry_set(struct ek_registry *registry, size_t row, void *controller);
 
-/* Calls fn for everything that there is, in the order of the rows. */
+/* Call fn for each runner or informer, in the order of the rows. */
 void ek_registry_each_runner(const struct ek_registry *registry, ek_registry_runner_fn *fn,
                              void *arg);
 void ek_registry_each_informer(const struct ek_registry *registry, ek_registry_informer_fn *fn,

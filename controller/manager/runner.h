@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The runner: takes keys off a work queue and has them reconciled, at most one run per key at a
- * time. It owns retry policy, reconcile ids and memory limits, and nothing of the subject.
+ * time. The runner has the retry policy, reconcile ids and memory limits, and knows nothing of the
+ * subject.
  *
- * A run starts with reconcile(ctx, key, run) and ends, then or later, with ek_reconcile_done. What
- * follows is controller-runtime's table (pkg/internal/controller/controller.go: reconcileHandler):
+ * A run starts with reconcile(ctx, key, run) and ends, then or later, with ek_reconcile_done. The
+ * rest follows controller-runtime (pkg/internal/controller/controller.go: reconcileHandler):
  *
  *   error           the key again, rate-limited; after the server's Retry-After if it was throttled
  *   requeue_after   back-off forgotten, the key again after that time
@@ -18,7 +19,7 @@
  *
  * Ownership: the caller owns the runner until ek_runner_close; a run belongs to the runner and is
  * gone after ek_reconcile_done. Threading: the loop thread. reconcile and all other callbacks come
- * from the loop, never from inside a function below but ek_runner_step.
+ * from the loop; of the functions below, only ek_runner_step calls them directly.
  */
 #ifndef CONTROLLER_MANAGER_RUNNER_H
 #define CONTROLLER_MANAGER_RUNNER_H
@@ -37,10 +38,10 @@
 struct ek_runner;
 struct ek_reconcile;
 
-/* How a run ended. Without an error all zero means success. */
+/* The result of a reconcile. Zero, without an error, means success. */
 struct ek_outcome {
     bool requeue;
-    int64_t requeue_after_ms; /* > 0: the key again after this time */
+    int64_t requeue_after_ms; /* > 0: reconcile the key again after this time */
 };
 
 /* Callbacks for metrics and the log. Any member may be NULL. */

@@ -2,18 +2,18 @@
 /*
  * A watch set: the informers of one subject, made from a table of rows.
  *
- * A row names a resource. It is watched from the start; or, with EK_WATCH_LATER, once
- * ek_watchset_set gives its resource (a namespace, a version that is known only at run time); or,
- * with EK_WATCH_FOLLOWED, object by object as ek_watchset_follow names them.
+ * A row names a resource. The resource is watched from the start; or, with EK_WATCH_LATER, once
+ * ek_watchset_set gives the resource (its namespace or version is known only at run time); or, with
+ * EK_WATCH_FOLLOWED, object by object as ek_watchset_follow names them.
  *
- * A row with EK_WATCH_DEFINED is of a kind that a CustomResourceDefinition defines. Where the set
- * watches definitions, the metadata of this definition is watched too, and a change ends the wait
- * of the row's informer for a kind that is not served. An account that may not watch the definition
- * waits instead, which is no problem to report.
+ * The kind of a row with EK_WATCH_DEFINED is defined by a CustomResourceDefinition. Where the set
+ * watches definitions, it also watches the metadata of this definition. An informer that waits
+ * because its kind is not served tries again when the definition changes. An account that may not
+ * watch the definition waits the full time; this is no problem to report.
  *
  * A change of any object, and of any informer's state, calls changed, unless the row's matters
- * refuses the change. A list that the API server forbids counts as synced: the answer stays the
- * same until somebody grants the permission, and the problem is reported instead.
+ * refuses the change. A list that the API server forbids counts as synced, because the response
+ * stays the same until somebody grants the permission; the problem is reported.
  *
  * Ownership: rows are constant and borrowed; the set owns the informers. Threading: the loop
  * thread; changed and the rows' functions are called from the loop, and never once the set is
@@ -83,8 +83,8 @@ void ek_watchset_set_seen(struct ek_watchset *set, void *ctx);
 
 void ek_watchset_start(struct ek_watchset *set);
 
-/* Ends the waits of informers after failures (ek_informer_hurry). Neither from changed nor
- * from seen. */
+/* Ends the waits of informers after failures (ek_informer_hurry). Must not be called from the
+ * callbacks changed and seen. */
 void ek_watchset_hurry(struct ek_watchset *set);
 
 /* Stops everything; on_closed (may be NULL) is called from the loop, after which the set is gone.

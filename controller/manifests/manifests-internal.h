@@ -200,8 +200,8 @@ struct ek_gvk ek_ci_split_kind(struct ek_ci *ci, const char *api_version, const 
 /* The world of the engine; arg is ci. */
 void ek_ci_world(struct ek_ci *ci, struct ek_mutation_world *ret);
 
-/* The resources that API servers take for other versions of one: those of a definition, and
- * built-in ones of one name ("events" of both groups). */
+/* The resources that API servers regard as other versions of one resource: those of one definition,
+ * and built-in resources of one name ("events" of both groups). */
 void ek_ci_each_equivalent(void *ci, const struct ek_gvr *resource, const char *subresource,
                            bool (*fn)(void *fn_arg, const struct ek_gvr *other,
                                       const struct ek_gvk *kind),

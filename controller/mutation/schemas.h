@@ -39,8 +39,8 @@ void ek_mutation_schemas_each(const struct ek_mutation_schemas *schemas,
                                          const struct ek_schema *schema),
                               void *ctx);
 
-/* Grows with each schema that comes or is replaced: what was concluded from all of them still holds
- * while it is the same. */
+/* Increases when a schema is added or replaced. Conclusions from all schemas hold while the version
+ * is the same. */
 unsigned long ek_mutation_schemas_version(const struct ek_mutation_schemas *schemas);
 
 /* True when everything that is wanted and published is there. */

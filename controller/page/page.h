@@ -79,8 +79,9 @@ struct ek_page_matrix {
     const char *target_name; /* a word for the column: "target" */
 };
 
-/* Appends what the marks and windows of a matrix mean: the window of an API server is what the
- * binary can emulate, that of another component what the skew policy allows. */
+/* Appends the legend of a matrix: the meaning of its marks, and of its windows. The window of an
+ * API server has the versions that the binary can emulate; that of another component has the
+ * versions that the skew policy allows. */
 void ek_page_matrix_legend(struct ek_buf *out);
 
 /* Appends components against versions, the versions from left to right; nothing without a known

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the serving threads of the proxy read: the newest view of the API servers, and whom we
- * trust and as who. A board is the only thing that serving threads share with others; each request
- * takes its snapshots once and keeps them until it is over. Threading: any thread.
+ * The state that the serving threads of the proxy read: the newest view of the API servers, and the
+ * certificates with which the proxy connects to them. A board is the only state that serving
+ * threads share with others; each request takes its snapshots once and keeps them until it is over.
+ * Threading: any thread.
  */
 #ifndef CONTROLLER_PROXY_BOARD_H
 #define CONTROLLER_PROXY_BOARD_H

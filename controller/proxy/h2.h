@@ -40,8 +40,8 @@
 /* Responses of a connection that wait are full with so much; see ek_h2_is_full. */
 #define EK_H2_WAITING_MAX ((size_t)1 << 20)
 
-/* Resets: so many at once, and so many a second. A client that ends all its watches resets as many
- * streams as it has. */
+/* Limits of stream resets by a client: the number at once, and the number per second. A client that
+ * ends all its watches resets as many streams as it has. */
 #define EK_H2_RESETS          500
 #define EK_H2_RESETS_A_SECOND 50
 

@@ -65,14 +65,14 @@ void ek_proxy_metrics_error(struct ek_proxy_metrics *metrics, enum ek_proxy_erro
 /* From the head of a request to its first byte on the way to the API server, in seconds. */
 void ek_proxy_metrics_forwarded(struct ek_proxy_metrics *metrics, double seconds);
 void ek_proxy_metrics_repeated(struct ek_proxy_metrics *metrics);
-/* Discovery was answered by the permission of an API server; kept: one that was given a moment ago
- * (grants.h). */
+/* Counts an answer to discovery by the permission of an API server. kept: the permission was given
+ * for an earlier request (grants.h). */
 void ek_proxy_metrics_permission(struct ek_proxy_metrics *metrics, bool kept);
 void ek_proxy_metrics_discovery(struct ek_proxy_metrics *metrics, enum ek_proxy_discovery kind);
 
-/* A request of a client that calls itself user_agent (NULL: not at all), judged by the versions of
- * the API servers (reconcilers/proxy/client_version.h), which ended at wall_ms of the wall clock.
- */
+/* Counts a request that ended at wall_ms (wall clock). user_agent is the User-Agent of the client
+ * (NULL: the request had none). The version in it is judged by bounds, the versions of the API
+ * servers (reconcilers/proxy/client_version.h). */
 void ek_proxy_metrics_client(struct ek_proxy_metrics *metrics, const char *user_agent,
                              struct ek_bounds bounds, int64_t wall_ms);
 

@@ -39,8 +39,9 @@ struct ek_pool_target {
     bool fresh;          /* dial, for an upgrade */
 };
 
-/* A connection for a request, whose bytes are ops' from now on; ops->ready is called later, unless
- * *ret_ready. ops->closed is never called. NULL, with *why for the log, when none can be made. */
+/* Takes or opens a connection for a request. ops gets the bytes of the connection from now on;
+ * ops->ready is called later, unless *ret_ready is set. ops->closed is never called. Returns NULL,
+ * with the reason for the log in *ret_why, when no connection can be made. */
 struct ek_pool_conn *ek_pool_take(struct ek_pool *pool, const struct ek_pool_target *target,
                                   const struct ek_wire_ops *ops, void *ctx, bool *ret_ready,
                                   const char **ret_why);

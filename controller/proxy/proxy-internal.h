@@ -219,12 +219,13 @@ void ek_discovery_granted__(struct ek_proxy_front *front);
 
 /* Notes what a request for OpenAPI is about; true when it is answered already. */
 bool ek_openapi_begin__(struct ek_proxy_front *front, const struct ek_h1_head *head);
-/* What becomes of the index that an API server sends. */
+/* Decides how the index that an API server sends is relayed. */
 enum ek_relay_fate ek_openapi_collect__(struct ek_proxy_front *front,
                                         const struct ek_h1_head *head);
 /* The API server has sent its index: answers with the merged one; false when it is none. */
 bool ek_openapi_answer__(struct ek_proxy_front *front, struct ek_str index);
-/* Has a response that goes to the client unmerged say so. */
+/* Adds a Warning header to a response that goes to the client unmerged, if the API servers serve
+ * different resources. */
 void ek_openapi_announce__(struct ek_proxy_front *front);
 
 /* ---- gather.c ---- */

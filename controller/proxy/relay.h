@@ -73,7 +73,8 @@ struct ek_relay;
 struct ek_relay_config {
     size_t max_head; /* of a request and of a response, bytes */
     int64_t idle_ms; /* between requests */
-    int64_t head_ms; /* from the first byte, or the birth, to the end of a head */
+    int64_t head_ms; /* from the first byte of a head, or the start of the connection, to the end of
+                        the head */
     /* A client that owes octets of a body has a credit of body_ms, which falls with the time and
      * rises by a second for each body_rate octets that come (mod_reqtimeout of Apache httpd:
      * MinRate); with body_rate 0 any octet restores the credit. The client owes nothing while
@@ -174,10 +175,10 @@ bool ek_relay_peer_ends(const struct ek_relay *relay);
 /* ---- What the owner decides ---- */
 
 /*
- * Forwards the request of DECIDE. head has the request line and fields, those of the framing
- * included, each with its end of line, without the empty line (copied). upgrade: it asks for
- * another protocol; what the client sends before the peer's consent waits. expects: the client
- * waits for 100 before it sends a body.
+ * Forwards the request of DECIDE. head (copied) has the request line and the fields, including
+ * those of the framing, each with its end of line, without the empty line. upgrade: the request
+ * asks for another protocol; bytes of the client wait until the peer has accepted the protocol.
+ * expects: the client waits for 100 before it sends a body.
  */
 struct ek_relay_forward {
     struct ek_str head;

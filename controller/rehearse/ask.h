@@ -36,8 +36,8 @@ struct ek_rehearse_ask {
     struct ek_rehearse_child *server; /* whose end stops; NULL: none */
 };
 
-/* Makes the loop, and takes the signals, which are held back no longer (apart.h); close in any
- * case. */
+/* Makes the loop, and begins to handle the signals that apart.h has held back.
+ * ek_rehearse_ask_close must be called in any case. */
 void ek_rehearse_ask_open(struct ek_rehearse_ask *ask, unsigned most, int64_t timeout_ms);
 void ek_rehearse_ask_close(struct ek_rehearse_ask *ask);
 

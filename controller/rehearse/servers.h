@@ -31,8 +31,8 @@ int ek_rehearse_servers_open(struct ek_rehearse_servers *servers, const char *et
                              const char *apiserver, struct ek_err *err);
 void ek_rehearse_servers_close(struct ek_rehearse_servers *servers);
 
-/* What program prints for --version, in ret_text (size octets): its first line. Errors: EK_E_IO,
- * EK_E_TIMEOUT. */
+/* Writes the first line that program prints for --version to ret_text (size octets). Errors:
+ * EK_E_IO, EK_E_TIMEOUT. */
 int ek_rehearse_servers_version(struct ek_rehearse_servers *servers, const char *program,
                                 char *ret_text, size_t size, struct ek_err *err);
 

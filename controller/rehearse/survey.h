@@ -18,8 +18,8 @@ struct ek_rehearse_counts {
     size_t kinds, objects;   /* that were listed */
     size_t updates, creates; /* dry runs */
     size_t rewritten;        /* objects whose storage version changed, updated in earnest */
-    size_t not_tried;        /* objects that were left out: beyond the limit of dry runs, or of a
-                                kind that does not answer */
+    size_t not_tried;        /* objects that were left out: those beyond the limit of dry runs, and
+                                those of kinds whose requests fail */
     size_t encrypted;        /* that cannot be read without a key */
     size_t not_shown;        /* stored, and left out because a webhook converts them */
 };

@@ -15,11 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Between two looks at all API servers. */
+/* Time between two checks of all API servers, in milliseconds. */
 #define EK_PROXY_RECHECK_ALL_MS 1000
 
-/* Between two looks at those that are not ready. Half of a client's second is left for the probe.
- */
+/* Time between two checks of the API servers that are not ready, in milliseconds. A client that
+ * waits a second leaves half of it for the probe. */
 #define EK_PROXY_RECHECK_ABSENT_MS 250
 
 /* A zeroed struct is at its beginning. */

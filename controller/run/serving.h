@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the process serves about itself: /healthz and /readyz on one listener, /metrics on another,
- * by HTTPS and for authorized scrapers only unless that is switched off. Non-leaders serve the
- * same, as with controller-runtime. The listener of /metrics has /debug/ui, too, for authorized
- * clients; without authorization there is no /debug/ui, because the page names parts of the
- * cluster. A third listener, if its flag is set, serves the merged discovery documents, by HTTPS
+ * The listeners for the state of the process itself: /healthz and /readyz on one listener, /metrics
+ * on another, by HTTPS and for authorized scrapers only unless that is switched off. Non-leaders
+ * serve the same, as with controller-runtime. The listener of /metrics has /debug/ui, too, for
+ * authorized clients; without authorization there is no /debug/ui, because the page names parts of
+ * the cluster. A third listener, if its flag is set, serves the merged discovery documents, by HTTPS
  * and for authorized clients always (controller/run/discovery_endpoint.h).
  *
  * The listeners have a thread and a loop of their own, so that clients cannot delay the control
- * loop, which renews the Lease, and that /healthz answers whatever the control loop does. What the
- * control loop knows crosses over:
+ * loop, which renews the Lease, and so that /healthz answers also while the control loop is
+ * blocked. Three kinds of data come from the control loop:
  *
  *   checks    run on the control loop every half second; /healthz and /readyz report the results
- *             (controller/manager/health_board.h). A control loop that has stood still for 30
- * seconds fails /healthz by the check "control-loop". reviews   of scrapers are sent by the control
- * loop (controller/webhook/relay.h) metrics   that are read on demand are collected by the control
- * loop, once for all scrapes that wait (controller/http/metrics_gather.h); when the control loop
- * does not collect within a second, the last values are reported
+ *             (controller/manager/health_board.h). While the control loop has been blocked for 30
+ *             seconds, /healthz fails by the check "control-loop"
+ *   reviews   of scrapers are sent by the control loop (controller/webhook/relay.h)
+ *   metrics   that are read on demand are collected by the control loop, once for all scrapes that
+ *             wait (controller/http/metrics_gather.h); when the control loop does not collect
+ *             within a second, the last values are reported
  *
  * Threading: all functions are for the control loop's thread.
  */

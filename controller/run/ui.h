@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /debug/ui: the page of what this process knows (ui_page.h).
+ * /debug/ui: the page with the state of this process (ui_page.h).
  *
  * The control loop collects facts: references to objects of the informers' caches, and short texts.
- * The serving thread makes the page of them. Both happen at most once a second, whatever clients
- * do; a request within that time gets the page of the last one.
+ * The serving thread makes the page from the facts. Both happen at most once a second, at any rate
+ * of requests; a request within the same second gets the same page.
  *
  * Threading: new, collect and free on the control loop; the route on the serving thread.
  */

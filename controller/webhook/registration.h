@@ -23,8 +23,8 @@ char *ek_webhook_registration_bundle(const struct ek_subject_serving *serving);
 struct ek_webhooks_options ek_webhook_registration_options(const struct ek_subject_serving *serving,
                                                            const char *bundle);
 
-/* Why nothing may be registered yet, because requests could not be answered; NULL: it may. err,
- * zero before, is the room for the text. Withdrawing does not wait. */
+/* The reason why a registration must wait, because requests could not be answered; NULL: it may be
+ * written. err (zero before) is the room for the text. A withdrawal does not wait. */
 const char *ek_webhook_registration_waits(const struct ek_subject_serving *serving,
                                           const char *bundle, struct ek_err *err);
 

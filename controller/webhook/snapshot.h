@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the serving threads of the admission webhook know of the cluster: policies, namespaces,
- * params, schemas. A picture of one instant, made on the control loop and published as a whole by
- * ek_webhook_publish; a request is judged by one picture from its beginning to its end.
+ * The state of the cluster for the serving threads of the admission webhook: policies, namespaces,
+ * params, schemas. A snapshot is the state at one instant, made on the control loop and published
+ * as a whole by ek_webhook_publish. A request is judged by one snapshot from its beginning to its
+ * end.
  *
  * A snapshot is immutable once it is published, and refcounted; its lists are refcounted too, so
- * that the next snapshot shares what has not changed:
+ * that the next snapshot shares the lists that have not changed:
  *
  *     snapshot = ek_webhook_snapshot_new();
  *     ek_webhook_snapshot_set_namespaces(snapshot, namespaces);   a list made when they changed
  *     ek_webhook_snapshot_add_policies(snapshot, "", bound, n);
  *     ek_webhook_publish(webhook, snapshot);                      takes the reference
  *
- * Ownership: what is handed in is referenced or copied, never taken, unless said so. Threading: one
- * thread fills a snapshot; after that any thread reads, references and releases it.
+ * Ownership: arguments are referenced or copied, and not taken, unless a comment says so.
+ * Threading: one thread fills a snapshot; after that any thread reads, references and releases it.
  */
 #ifndef CONTROLLER_WEBHOOK_SNAPSHOT_H
 #define CONTROLLER_WEBHOOK_SNAPSHOT_H

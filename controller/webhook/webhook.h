@@ -105,14 +105,16 @@ struct ek_webhook_observer {
  * Answers the reviews of one path.
  *
  * review is called on serving threads, many at once, and must neither block nor lock for long. name
- * is what follows path and "/", "" for path itself, as it was sent (percent-encoded). It gets
- * *response zeroed but for the uid, which the webhook sets; what it points to lives in arena, which
- * is the request's own, or longer. work is over when the time is; what cannot be decided then is to
- * be denied. *ret_patch (NULL when called) is released by the webhook after
- * writing, for response->patch, which usually is its root. It returns 0, or the HTTP status to
- * refuse with (4xx or 5xx), err->message being the text; the API server then applies the
- * registration's failurePolicy. 0 with err set says that the response is what becomes of a review
- * that could not be decided, err->message being why: that is counted and logged.
+ * is the part of the path behind path and "/", as it was sent (percent-encoded); "" for path
+ * itself. *response is zeroed but for the uid, which the webhook sets; the members of the response
+ * live in arena, which is the request's own, or longer. work ends with the time of the request; a
+ * review that is undecided then is to be denied. *ret_patch (NULL when called) is for
+ * response->patch, which usually is its root; the webhook releases *ret_patch after writing.
+ *
+ * Returns 0, or the HTTP status of a refusal (4xx or 5xx), with the text in err->message; the API
+ * server then applies the failurePolicy of the registration. 0 with err set: the review could not
+ * be decided for the reason err->message, and the response is the consequence; the webhook counts
+ * and logs this.
  */
 struct ek_webhook_handler {
     const char *path; /* "/gates": serves "/gates" and "/gates/<name>"; borrowed */

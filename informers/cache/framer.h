@@ -74,8 +74,8 @@ bool ek_framer_look(struct ek_framer *framer, struct ek_str *ret_line);
 /* Takes the line that ek_framer_look gave just now, which was one object, as a frame. */
 void ek_framer_take_line(struct ek_framer *framer, struct ek_str line);
 
-/* Between frames alone: skips the blanks that the chunk begins with, or its next n bytes (at most
- * chunk.len). For a reader that has frames among other things. */
+/* Skips the blanks at the start of the chunk, or its next n bytes (at most chunk.len). To be called
+ * between frames only, by a reader of a stream that has more than frames. */
 void ek_framer_skip_blanks(struct ek_framer *framer);
 void ek_framer_skip(struct ek_framer *framer, size_t n);
 

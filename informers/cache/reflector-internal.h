@@ -81,7 +81,7 @@ void ek_reflector_succeeded__(struct ek_reflector_step__ *s);
 /* Waits for the next run, or in state for a retry of the request alone. */
 void ek_reflector_back_off__(struct ek_reflector_step__ *s, enum ek_reflector_state state);
 void ek_reflector_end_run__(struct ek_reflector_step__ *s, const struct ek_err *err);
-/* Emits REPLACE with what was collected, as of rv, and notes success. */
+/* Emits REPLACE with the collected objects, as of rv, and notes success. */
 void ek_reflector_replace__(struct ek_reflector_step__ *s, const char *rv);
 void ek_reflector_drop_fresh__(struct ek_reflector *r);
 void ek_reflector_set_str__(char **slot, const char *value);

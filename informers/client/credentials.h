@@ -56,7 +56,7 @@ struct ek_credentials;
 int ek_credentials_new(uv_loop_t *loop, const struct ek_client_config *config, int64_t now_ms,
                        struct ek_credentials **ret_credentials, struct ek_err *err);
 
-/* Calls fn from the loop whenever a refresh has ended, well or not. One observer. */
+/* Calls fn from the loop when a refresh has ended, with success or failure. One observer. */
 void ek_credentials_set_observer(struct ek_credentials *credentials, void (*fn)(void *ctx),
                                  void *ctx);
 

@@ -23,7 +23,7 @@
 #define EK_EXEC_STDERR_MAX  ((size_t)4096)    /* kept for the error message */
 #define EK_EXEC_DEADLINE_MS 60000
 
-/* What a plugin printed. Strings are owned, NULL where absent. */
+/* The credential that a plugin printed. Strings are owned, NULL where absent. */
 struct ek_exec_credential {
     char *token;
     char *cert; /* PEM; cert and key come together or not at all */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the kubeconfig module share: the parsed files, their check against the
- * kubeconfig's schema, and the reading of checked entries into struct ek_client_config.
+ * Declarations that the files of the kubeconfig module share: the parsed files, their check against
+ * the kubeconfig's schema, and the reading of checked entries into struct ek_client_config.
  */
 #ifndef INFORMERS_CLIENT_KUBECONFIG_INTERNAL_H
 #define INFORMERS_CLIENT_KUBECONFIG_INTERNAL_H

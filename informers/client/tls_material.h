@@ -30,7 +30,7 @@ int64_t ek_tls_not_after(const X509 *cert);
 /* Writes the SHA-256 of the certificate's DER as lower-case hex; "" when it cannot be computed. */
 void ek_tls_fingerprint(const X509 *cert, char hex[65]);
 
-/* Calls fn with each DNS name and IP address that the certificate is good for. */
+/* Calls fn with each DNS name and IP address that the certificate is valid for. */
 void ek_tls_names(X509 *cert, void (*fn)(void *ctx, const char *name), void *ctx);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What GET /metrics of a component says, as part of a probe: versions, feature gates, requests for
- * API versions that are deprecated, and static admission manifests. Names and labels are those of
+ * The facts that a probe takes from GET /metrics of a component: versions, feature gates, requests
+ * for deprecated API versions, and static admission manifests. Names and labels are those of
  * kube-apiserver 1.36. Pure; one thread at a time for one probe.
  */
 #ifndef INFORMERS_PROBE_METRICS_H
@@ -16,7 +16,7 @@ extern const char *const ek_probe_metrics[];
 /* Adds a sample of one of ek_probe_metrics to a probe (struct ek_probe, ctx). */
 void ek_probe_metrics_take(void *ctx, const struct ek_prom_sample *sample);
 
-/* Adds what another probe was told. */
+/* Adds the facts of another probe. */
 void ek_probe_metrics_copy(struct ek_probe *to, const struct ek_probe *from);
 
 #endif

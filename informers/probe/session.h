@@ -65,10 +65,10 @@ void ek_probe_session_documents_only(struct ek_probe_session *session);
 bool ek_probe_session_next(struct ek_probe_session *session,
                            struct ek_probe_question *ret_question);
 
-/* Puts in a piece of a streamed body. Returns 0 or EK_E_NOMEM. */
+/* Hands over a piece of a streamed body. Returns 0 or EK_E_NOMEM. */
 int ek_probe_session_data(struct ek_probe_session *session, int id, const char *data, size_t len);
 
-/* Puts in the outcome of question id, as an ek_response_fn gets it. */
+/* Hands over the result of question id, with the arguments of an ek_response_fn. */
 void ek_probe_session_answer(struct ek_probe_session *session, int id,
                              const struct ek_response *resp, const struct ek_err *err);
 

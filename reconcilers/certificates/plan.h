@@ -93,7 +93,7 @@ struct ek_cert_plan ek_cert_plan_choose(const struct ek_cert_facts *facts,
                                         const struct ek_cert_facts *kept, int64_t now_ms,
                                         int64_t published_ms, bool *ret_kept);
 
-/* After a write that did not succeed: until the next look at the latest. */
+/* The maximum time between a failed write and the next attempt. */
 #define EK_CERT_RETRY_MS 5000
 
 /*
@@ -106,8 +106,8 @@ struct ek_cert_plan ek_cert_plan_choose(const struct ek_cert_facts *facts,
 void ek_cert_plan_write(const char *namespace, const char *name, const struct ek_obj *current,
                         yyjson_mut_val *content, struct ek_intents *intents);
 
-/* Takes away failures of that write that are none: another replica was faster, and the informer
- * reports the other replica's Secret. */
+/* Clears the failure of a write that is no failure: another replica was faster, and the informer
+ * reports the Secret of that replica. */
 void ek_cert_plan_answered(struct ek_err *err);
 
 const char *ek_cert_intent_name(enum ek_cert_intent intent);

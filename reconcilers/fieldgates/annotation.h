@@ -34,8 +34,8 @@ int ek_gates_import_read(const char *text, yyjson_doc **ret_doc, struct ek_err *
  * value of doc. */
 yyjson_mut_val *ek_gates_import_content(yyjson_val *spec, yyjson_mut_doc *doc);
 
-/* Whether a release of the annotation is to be followed: the author's part of spec differs from
- * that of obj, a CustomFeatureGates, which is as it was imported. */
+/* True when a release of the annotation is to be followed: obj (a CustomFeatureGates) is as it was
+ * imported, and spec differs from the author's part of it. */
 bool ek_gates_import_is_new(const struct ek_obj *obj, yyjson_val *spec);
 
 /* The merge patch (RFC 7386) that makes obj follow spec; a value of doc. */

@@ -65,8 +65,8 @@ void ek_canary_heard(struct ek_canary_state *state, const struct ek_canary_serve
 /* Whether a request can be sent to the server at all. */
 bool ek_canary_is_reachable(const struct ek_canary_server *server);
 
-/* What n servers together come to. hash "": nothing is expected. *ret_message is borrowed from
- * states, NULL for none. Never FAILED before a server was tried three times. */
+/* The result of n servers together. hash "": no registration is expected. *ret_message is borrowed
+ * from states, NULL for none. Never FAILED before a server was tried three times. */
 enum ek_gates_canary ek_canary_result(const struct ek_canary_state *const *states, size_t n,
                                       const char *hash, const char **ret_message);
 

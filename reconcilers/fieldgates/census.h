@@ -103,8 +103,9 @@ const char *ek_gates_census_next(yyjson_val *list);
 
 /* The patch that removes the values of gate from object, on the condition that its resourceVersion
  * is still the same: a merge patch (RFC 7386), or, when paths of the gate have [*], a JSON Patch
- * (RFC 6902), which is an array. A value of doc, NULL when there is nothing to remove. status: what
- * /status has (has_status: the CRD has it), or else the rest. */
+ * (RFC 6902), which is an array. has_status: the CRD has the subresource status; then status
+ * chooses between the patch for /status and the patch for the rest of the object. Returns a value
+ * of doc, NULL when there is nothing to remove. */
 yyjson_mut_val *ek_gate_clear_patch(const struct ek_gate *gate, yyjson_val *object, bool has_status,
                                     bool status, yyjson_mut_doc *doc);
 

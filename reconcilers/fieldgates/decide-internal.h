@@ -83,8 +83,8 @@ static inline const struct ek_gate_node *ek_gates_each_of__(const struct ek_gate
     return node->n_children && node->children[0].each ? &node->children[0] : NULL;
 }
 
-/* The walk through the items of a list or the values of a map (new, which is one), each of which is
- * at node, [*]. */
+/* Visits each item of a list or each value of a map. new is the list or the map; the items are at
+ * node, [*]. */
 void ek_gates_visit_each__(struct ek_gates_walk__ *walk, const struct ek_gate_node *node,
                            yyjson_val *new, yyjson_val *old, bool silent);
 

@@ -71,7 +71,7 @@ struct ek_gates_keyed_list {
     size_t n_keys;
 };
 
-/* What of the CRD decides besides the gates. */
+/* The properties of the CRD that a decision depends on, besides the gates. */
 struct ek_gates_shape {
     bool has_status;                      /* subresource status: its side is written apart */
     const struct ek_field_path *replicas; /* specReplicasPath of /scale; NULL without */
@@ -81,8 +81,8 @@ struct ek_gates_shape {
     size_t n_lists;
 };
 
-/* One path at which a write was not carried out, or a deprecated field was used. Of a deprecated
- * path and those below it all are hits, and the shallowest has the warning. */
+/* A path at which a write was suppressed, or a deprecated field was used. Where deprecated paths
+ * lie below one another, all are hits, and only the shallowest has the warning. */
 struct ek_gates_hit {
     const struct ek_gate *gate;
     const struct ek_field_path *path;

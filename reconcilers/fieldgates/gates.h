@@ -17,7 +17,7 @@
 #include "api/obj.h"
 #include "reconcilers/fieldgates/path.h"
 
-/* What goes beyond a maximum is a problem and takes no part. */
+/* Entries beyond a maximum are reported as problems, and ignored. */
 #define EK_GATES_MAX        64  /* gates of one definition */
 #define EK_GATES_PATHS_MAX  512 /* paths of all of them */
 #define EK_GATE_PATHS_MAX   32  /* paths of one gate */
@@ -88,7 +88,7 @@ struct ek_gates {
     const struct ek_gate *gates; /* in the order of the definition */
     size_t n_gates;
     const struct ek_gate_node *root;
-    /* What admission refuses (V1-V12), in the order of the fields, as apimachinery words it. */
+    /* Violations of V1-V12, in the order of the fields and in the words of apimachinery. */
     const char *const *problems;
     size_t n_problems;
 };

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes over gates that CRDs bring along as an annotation (annotation.h): makes the
- * CustomFeatureGates of a CRD that has the annotation and none yet, once in the CRD's life, and has
- * an object that was made so follow later releases of the annotation.
+ * Imports gates from an annotation of CRDs (annotation.h): makes the CustomFeatureGates of a CRD
+ * that has the annotation and no CustomFeatureGates yet, once in the life of the CRD. An object
+ * that was made in this way follows later releases of the annotation.
  *
- * Each import is remembered in the ConfigMap evenkeel-imports of our namespace, an entry with the
- * CRD's UID for each: a mark. The object itself cannot remember: deleting it must not bring it
- * back. The CRD could, but it is its author's, whose tools would take a mark for drift. Where a
- * CustomFeatureGates is there already, it counts as taken over. A CRD that is deleted and created
- * again is a new one.
+ * The ConfigMap evenkeel-imports in Evenkeel's namespace has a mark for each import: an entry with
+ * the UID of the CRD. The CustomFeatureGates cannot have the mark, because an object that is
+ * deleted must not be made again. The CRD cannot have it, because the tools of its author would
+ * report the mark as drift. A CRD that already has a CustomFeatureGates counts as imported. A CRD
+ * that is deleted and created again is a new one.
  *
  *   begin -> plan, answered, plan, ... -> finish
  *
- * Pure: objects in, intents out; what was refused is remembered, and tried again when its CRD has
- * changed. Threading: one thread.
+ * Pure: objects in, intents out. A refused import is kept in memory, and tried again when its CRD
+ * has changed. Threading: one thread.
  */
 #ifndef RECONCILERS_FIELDGATES_IMPORTS_H
 #define RECONCILERS_FIELDGATES_IMPORTS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gated kinds of a cluster: each CustomFeatureGates, read, and held against the
+ * The gated kinds of a cluster: each CustomFeatureGates, read, and compared with the
  * CustomResourceDefinition (CRD) of its name.
  *
- * An update reads only what is new: a kind whose two objects are the same is kept as it is.
- * Pure. Threading: one thread; the gates themselves are shared with others.
+ * An update reads only new objects: a kind whose two objects are the same stays as it is. Pure.
+ * Threading: one thread; the gates themselves are shared with others.
  */
 #ifndef RECONCILERS_FIELDGATES_KINDS_H
 #define RECONCILERS_FIELDGATES_KINDS_H
@@ -50,7 +50,8 @@ void ek_gated_kinds_done(struct ek_gated_kinds *kinds);
 const struct ek_gated_kind *ek_gated_kinds_find(const struct ek_gated_kinds *kinds,
                                                 const char *name);
 
-/* What is to be registered: an owned array (ek_free) of *ret_n, borrowing from kinds. */
+/* The kinds to register for the webhook: an owned array (ek_free) of *ret_n, borrowing from kinds.
+ * */
 struct ek_gates_registered *ek_gated_kinds_registered(const struct ek_gated_kinds *kinds,
                                                       size_t *ret_n);
 

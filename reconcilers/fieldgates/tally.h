@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counts that status shows: what this process has counted, on top of what status said when this
- * process began to write it. Counts are taken over at a bounded pace, so that busy gates do not
- * make busy writers. Pure: counts and time are arguments. Threading: one thread.
+ * The counts in the status of CustomFeatureGates: the counts of this process, added to those that
+ * the status had when this process became the writer. New counts are taken over at a bounded pace,
+ * so that a gate with many writes does not cause many updates of the status. Pure: counts and time
+ * are arguments. Threading: one thread.
  */
 #ifndef RECONCILERS_FIELDGATES_TALLY_H
 #define RECONCILERS_FIELDGATES_TALLY_H
@@ -18,11 +19,11 @@ struct ek_gates_tally;
 struct ek_gates_tally *ek_gates_tally_new(void);
 void ek_gates_tally_free(struct ek_gates_tally *tally);
 
-/* Others may have written status since: what status says counts again. */
+/* Begins again from the counts in the status, because another process may have written it. */
 void ek_gates_tally_restart(struct ek_gates_tally *tally);
 
-/* In how many milliseconds counts may be taken over, 0: now. now_ms is any clock that does not go
- * back. */
+/* The time in milliseconds until counts may be taken over; 0: now. now_ms is any clock that does
+ * not go back. */
 int64_t ek_gates_tally_wait(const struct ek_gates_tally *tally, int64_t now_ms);
 
 /*

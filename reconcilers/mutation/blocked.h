@@ -42,7 +42,8 @@ struct ek_policy_block {
     const char *message; /* with the consequence and the remedy; in arena */
 };
 
-/* What becomes of matching requests while something keeps policy from being evaluated. Constant. */
+/* The consequence for matching requests while policy cannot be evaluated, by its failurePolicy:
+ * "matching requests are denied", for example. Constant. */
 const char *ek_policy_consequence(const struct ek_policy *policy);
 
 /* Judges policy with its n bindings. source is its kind of params (NULL: it has none, or nothing is

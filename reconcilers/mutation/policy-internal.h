@@ -14,8 +14,8 @@
 #define EK_POLICY_ARENA_LIMIT ((size_t)64 << 20) /* an object is at most some MB of text */
 #define EK_POLICY_BLANKS      " \t\r\n\v\f"
 
-/* Items of a list that are read: of more, the object is refused. No object that etcd stores by
- * default (1.5 MiB) has as many mutations, validations or variables that can be run. */
+/* The maximum number of items of a list; an object with more is refused. No object that etcd stores
+ * by default (1.5 MiB) has as many mutations, validations or variables that can be run. */
 #define EK_POLICY_ITEMS_MAX 50000
 
 struct ek_policy_reader {

@@ -89,8 +89,8 @@ struct ek_results_news {
 bool ek_results_take(struct ek_results *results, int64_t now_ms, struct ek_results_news *ret_news);
 void ek_results_news_done(struct ek_results_news *news);
 
-/* Sets counts, fights and restless of facts for its policy, as taken over; strings live in arena.
- */
+/* Sets counts, fights and restless of facts for its policy, as of the last ek_results_take; strings
+ * live in arena. */
 void ek_results_read(const struct ek_results *results, struct ek_arena *arena,
                      struct ek_policy_facts *facts);
 

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The PolicyStatus of one policy: its conditions and what they rest on, built whole each time.
+ * The status of the PolicyStatus of one policy: its conditions and the facts behind them, built
+ * whole each time.
  *
- * A PolicyStatus is named after its policy. Where both groups have a policy of one name, it is that
- * of evenkeel.dev, and says under problems that there is another: see ek_policy_has_status.
+ * A PolicyStatus has the name of its policy. Where policies of both groups have one name, the
+ * PolicyStatus is about the policy of evenkeel.dev and lists the other one under problems: see
+ * ek_policy_has_status.
  *
- *   Compiled      every expression compiles and every field is valid. API servers that refuse the
- *                 policy as a new one are listed, and named by the message
- *   TypesChecked  expressions fit the schemas of the kinds that are matched; findings are listed
+ *   Compiled      every expression compiles and every field is valid. The message names the API
+ *                 servers that refuse the policy as a new one, and a list has them
+ *   TypesChecked  expressions fit the schemas of the matched kinds; findings are listed
  *   Bound         a binding names the policy
- *   Enforced      some server or Evenkeel applies it; the reason names the enforcer. False when
- *                 Evenkeel cannot answer matching requests as it is written (blocked.h)
- *   Converging    no policy undoes another's changes; fights are listed
- *   Ready         compiled, bound and enforced, and nothing speaks against the other two
+ *   Enforced      an API server or Evenkeel applies the policy; the reason names which. False when
+ *                 Evenkeel cannot answer matching requests as the policy is written (blocked.h)
+ *   Converging    no policy undoes the changes of another; fights are listed
+ *   Ready         Compiled, Bound and Enforced are True, and neither TypesChecked nor Converging is
+ *                 False
  *
- * Every field is described in deploy/crd/evenkeel.dev_policystatuses.yaml; a test walks one against
- * the other. Lists are bounded, what does not fit is counted under omitted, texts are cut. Nothing
- * moves with the clock alone, so that an unchanged world is an equal status and costs no write.
- * Pure: facts in, a value out.
+ * deploy/crd/evenkeel.dev_policystatuses.yaml describes every field; a test compares the two. Lists
+ * are bounded, and omitted counts the rest; long texts are cut. No field depends on the clock
+ * alone, so that an unchanged cluster gives an equal status and no write. Pure: facts in, a value
+ * out.
  */
 #ifndef RECONCILERS_MUTATION_STATUS_H
 #define RECONCILERS_MUTATION_STATUS_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The versions in which policies see the object of one request: matchPolicy Equivalent shows it to
- * a policy in the version that its rules name. Not for those outside this folder.
+ * The versions in which policies see the object of one request: with matchPolicy Equivalent, a
+ * policy sees the object in the version that the rules of the policy name. For this folder alone.
  *
- * As in the API server each version has a life of its own during a pass: it starts from the object
- * as it was, and of all versions the one that a mutation was run on last becomes the result; what
- * was done to the others is lost. Custom resources are converted by their apiVersion; for built-in
- * kinds the server finds no way back, and reports an error (kubernetes/kubernetes#142055).
+ * As in the API server, each version is a separate object during a pass. It begins as the object of
+ * the request, and the version that the last mutation changed becomes the result; changes of the
+ * other versions are lost. Custom resources are converted by their apiVersion. For built-in kinds
+ * the API server cannot convert back, and reports an error (kubernetes/kubernetes#142055).
  */
 #ifndef RECONCILERS_MUTATION_VIEWS_H
 #define RECONCILERS_MUTATION_VIEWS_H

@@ -30,10 +30,10 @@ struct ek_api_list ek_merge_groups(const char *local_id, struct ek_api_list loca
                                    struct ek_arena *arena);
 
 /*
- * The names of a list that are not the first of their kind: groups of one name, versions of one
- * name in a group, resources of one name in a version. API servers repeat no name. Each repetition
- * is merged with all that was merged under the name before, as in mergeResources, so that the work
- * is the size of all documents at most, once and for each repetition.
+ * The number of repeated names in a list: groups of one name, versions of one name in a group, and
+ * resources of one name in a version. API servers repeat no name. Each repetition is merged with
+ * everything that was merged under the name before, as in mergeResources, so that the work is at
+ * most the size of all documents, once and again for each repetition.
  */
 size_t ek_merge_repeats(const struct ek_api_list *list);
 
@@ -45,8 +45,8 @@ size_t ek_merge_repeats(const struct ek_api_list *list);
 struct ek_api_list ek_merge_kept(struct ek_api_list core, struct ek_api_list groups,
                                  struct ek_arena *arena);
 
-/* Group versions "apps/v1" that are taken out of the documents of peers, sorted by bytes; "v1" for
- * core. */
+/* Group versions ("apps/v1"; "v1" for core) that are left out of the documents of peers, in the
+ * order of their bytes. */
 struct ek_exclusions {
     const char *const *group_versions;
     size_t n;

@@ -37,8 +37,8 @@
  * (pkg/controlplane/controller/apiserverleasegc/gc_controller.go). */
 #define EK_ROSTER_STALE_AFTER_MS 60000
 
-/* More addresses or leases than these are not looked at; stale leases beyond theirs are not
- * listed. The notes say so. */
+/* The maximum numbers of addresses and leases that are read, and of stale leases that are listed. A
+ * note reports that some were left out. */
 #define EK_ROSTER_ADDRESSES_MAX 128
 #define EK_ROSTER_LEASES_MAX    256
 #define EK_ROSTER_STALE_MAX     16

@@ -20,8 +20,8 @@
 /* A server that has not answered for so long is declared down. */
 #define EK_VIEW_DOWN_AFTER_MS 30000
 
-/* A Lease that is not renewed counts while the newest renewal of another server's Lease that was
- * seen is so much later than its own. API servers renew every 10 s
+/* A Lease counts as not renewed only while the newest renewal of the Lease of another server is
+ * later than its own by more than this time. API servers renew every 10 s
  * (pkg/controlplane/apiserver/server.go:IdentityLeaseRenewIntervalPeriod of Kubernetes 1.36). */
 #define EK_VIEW_LEASE_LAG_MS 30000
 

@@ -19,7 +19,7 @@ struct ek_api_lifecycle {
     struct ek_minor introduced, deprecated, removed; /* unknown: always, never */
     const char *new_group, *new_version, *new_kind;  /* the replacement; NULL without */
     bool retired;        /* of the table of kinds that went before the data (retired.c) */
-    const char *instead; /* what to do where no kind takes the place, "use ..."; NULL: not known */
+    const char *instead; /* the remedy where no kind replaces it, "use ..."; NULL: not known */
 };
 
 /* A resource as API servers list it. */

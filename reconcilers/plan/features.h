@@ -127,9 +127,9 @@ void ek_features_init(struct ek_features *gates, const struct ek_feature_registr
                       struct ek_minor min_compat);
 
 /*
- * Sets gates from "Name=true,Other=false". All settings that were ever given are applied again, as
- * the binary does. With problems the values stay as they were, and *ret_problems has all of them:
- * the binary itself stops at the first unknown gate, in any order.
+ * Sets gates from "Name=true,Other=false". As in the binary, all earlier settings are applied
+ * again. With problems the values stay as they were, and *ret_problems has all problems; the binary
+ * itself stops at the first unknown gate, in any order.
  */
 void ek_features_set(struct ek_features *gates, struct ek_str text,
                      struct ek_feature_problems *ret_problems);

@@ -20,7 +20,7 @@ struct ek_plan_target {
     struct ek_minor to;
 };
 
-/* An object and where it stands. */
+/* An object and its source. */
 struct ek_plan_object {
     yyjson_val *value;
     const char *source;
@@ -28,7 +28,8 @@ struct ek_plan_object {
     void *ctx;
     bool is_served; /* read from an API server, in the version of the request: the version says
                        nothing about what clients use, and is not checked */
-    struct ek_work *work; /* expressions are not compiled once it is over; NULL: no limit */
+    struct ek_work *work; /* limit for the compilation of expressions, which ends with it; NULL: no
+                             limit */
 };
 
 /* Adds to report what the target changes for object. Returns true when the kind belongs to
@@ -36,8 +37,8 @@ struct ek_plan_object {
 bool ek_plan_check_object(const struct ek_plan_target *target, const struct ek_plan_object *object,
                           struct ek_plan_report *report);
 
-/* Adds only what the target does not know of the fields of object, whenever the fields went, and
- * what target->from does not know in the case of a way back. */
+/* Adds only the fields of object that the target does not know, at whatever version they were
+ * removed, and, on a way back, the fields that target->from does not know. */
 void ek_plan_check_fields(const struct ek_plan_target *target, const struct ek_plan_object *object,
                           struct ek_plan_report *report);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One reading of the objects of a cluster for a CompatibilityPlan, page by page: who uses the API
- * versions that go (uses.h), and the API versions that webhooks, admission policies and
- * CustomResourceDefinitions name (objects.h). Expressions are not compiled, because they would take
- * the thread of the controller for as long as whoever writes them likes.
+ * One reading of the objects of a cluster for a CompatibilityPlan, page by page: the users of API
+ * versions that are removed (uses.h), and the API versions that webhooks, admission policies and
+ * CustomResourceDefinitions name (objects.h). Expressions are not compiled, because the author of
+ * an expression could then block the thread of the controller.
  *
- * The caller requests what ek_plan_scan_next names, hands over the answer, and takes the result
- * when nothing is left. Pure; threading: one thread.
+ * The caller sends the request that ek_plan_scan_next returns, passes on the response, and takes
+ * the result when no request is left. Pure; threading: one thread.
  */
 #ifndef RECONCILERS_PLAN_SCAN_H
 #define RECONCILERS_PLAN_SCAN_H

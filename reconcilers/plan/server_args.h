@@ -20,9 +20,10 @@ struct ek_server_args {
                            "$(NAME)" is a variable whose value the manifest does not have */
     const char **place; /* "spec.containers[0].command[3]" */
     size_t n, max;
-    const char *unread;       /* why a container that runs the component, or may, cannot be read:
-                                 "its command is sh, not kube-apiserver"; NULL: there is none */
-    const char *unread_place; /* of that command, or of the container */
+    const char *unread;       /* why the command of a container that runs, or may run, the component
+                                 cannot be read, such as "its command is sh, not kube-apiserver";
+                                 NULL: there is no such container */
+    const char *unread_place; /* place of that command, or of the container */
 };
 
 /* Appends the command line that object has for the component, which is kube-apiserver,

@@ -27,7 +27,8 @@ struct ek_plan_use {
     bool serves; /* of EK_PLAN_USE_APISERVICE: a service serves a version that becomes built-in */
 };
 
-/* The plural of a kind, from any version of the kind or of what takes its place; NULL without. */
+/* The plural of a kind, from any version of the kind or of the kind that replaces it; NULL when no
+ * version has one. */
 const char *ek_plan_uses_plural__(const struct ek_plan_target *target,
                                   const struct ek_api_lifecycle *life);
 

@@ -101,7 +101,7 @@ struct ek_shape ek_type_infer(struct ek_typewalk *w, const struct ek_cel_node *n
 void ek_type_expect(struct ek_typewalk *w, const struct ek_cel_node *node,
                     const struct ek_type_target *target);
 
-/* A loop; target is NULL when its value goes nowhere that is known. */
+/* The shape of the value of a loop. target is NULL when the use of its value is not known. */
 struct ek_shape ek_type_fold(struct ek_typewalk *w, const struct ek_cel_node *node,
                              const struct ek_type_target *target);
 

@@ -39,10 +39,10 @@
 /* Peers that one request considers; more are never capable. The same as EK_VIEW_PEERS_MAX. */
 #define EK_ROUTE_PEERS_MAX 64
 
-/* Whether a peer serves what the request is about, by its documents. */
+/* Whether the documents of a peer list the resource of the request. */
 enum ek_route_serves { EK_ROUTE_NO, EK_ROUTE_YES, EK_ROUTE_UNKNOWN };
 
-/* What became of this request at a peer. */
+/* The result of this request at a peer. */
 enum ek_route_mark {
     EK_ROUTE_UNTRIED,
     EK_ROUTE_NOT_SENT,     /* no connection, or it ended before a byte of the request was written */

@@ -32,9 +32,9 @@ yyjson_mut_doc *ek_rehearse_copy_object(const struct ek_rehearse_type *type, yyj
 
 /*
  * The JSON of an object in etcd: one line, owned. Without secret_values, each value of a Secret is
- * replaced by zero octets of the same length (an empty document where API servers require JSON),
- * and the annotations are removed, in which tools keep whole objects, but those with the name and
- * the uid of a ServiceAccount.
+ * replaced by zero octets of the same length (an empty document where API servers require JSON).
+ * The annotations are removed, because tools keep whole objects in annotations; only the
+ * annotations with the name and the uid of a ServiceAccount stay.
  */
 char *ek_rehearse_copy_text(const struct ek_rehearse_type *type, yyjson_val *object,
                             bool secret_values);

@@ -7,10 +7,10 @@
 #include <yyjson.h>
 
 /*
- * The configuration (apiserver/pkg/apis/apiserver/v1/types_encryption.go) as JSON, without the
- * providers that have kms; identity stands where no provider is left. *ret_removed is how many
- * were taken out. The text is owned; NULL where root is no mapping with a list of resources, or
- * has a provider that is no mapping.
+ * The encryption configuration root (apiserver/pkg/apis/apiserver/v1/types_encryption.go) as JSON,
+ * without the providers that use kms. A resource that has no other provider gets the provider
+ * identity. *ret_removed is the number of removed providers. Returns an owned text, or NULL where
+ * root is no mapping with a list of resources, or has a provider that is no mapping.
  */
 char *ek_rehearse_encryption(yyjson_val *root, size_t *ret_removed);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rehearsal found: findings, each once for all the steps that have the finding. Pure;
- * everything lives in the arena of the report. */
+/* The findings of a rehearsal, each once, with all steps that have the finding. Pure; everything
+ * lives in the arena of the report. */
 #ifndef RECONCILERS_REHEARSE_REPORT_H
 #define RECONCILERS_REHEARSE_REPORT_H
 

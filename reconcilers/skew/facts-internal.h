@@ -87,8 +87,8 @@ struct ek_minor ek_facts_minor__(const char *text);
 struct reading ek_facts_reading__(enum ek_source source, const char *name, const char *text,
                                   bool current);
 
-/* The first difference between two current readings in a sentence, "" when there is none;
- * *ret_disputed says in what. */
+/* The first difference between two current readings, as a sentence; "" when there is none.
+ * *ret_disputed is the version that differs. */
 const char *ek_facts_conflict__(struct ek_arena *arena, const struct reading *readings, size_t n,
                                 enum ek_disputed *ret_disputed);
 
@@ -104,8 +104,8 @@ struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading
                                     size_t n, const char *otherwise, const char *unread);
 
 /* For components that cannot emulate (all but API servers, controller managers and schedulers;
- * KEP-4330): the emulation version is the binary's, which is no assumption, and there is no minimum
- * compatibility version. */
+ * KEP-4330): the emulation version is the version of the binary, and is not marked as assumed.
+ * There is no minimum compatibility version. */
 void ek_facts_no_emulation__(struct ek_versions *versions);
 
 #endif

@@ -23,7 +23,8 @@ const char *ek_judge_text_incomplete(struct ek_arena *arena, const struct ek_ske
                                      const char *const *unknown, size_t n_unknown,
                                      const struct ek_judgement *judgement);
 
-/* A server breaks a rule; a server blocks the upgrade of the others. */
+/* Texts of a violation by an API server, and of an API server whose version blocks the upgrade of
+ * the others. */
 struct ek_said ek_judge_text_server(struct ek_arena *arena, const struct ek_server *server,
                                     enum ek_rule rule, const struct ek_judgement *judgement,
                                     const struct ek_skew_policy *policy);

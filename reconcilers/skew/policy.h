@@ -155,11 +155,11 @@ enum ek_verdict ek_policy_check_server(const struct ek_server *server,
                                        const struct ek_skew_policy *policy, enum ek_rule *rules,
                                        size_t *ret_n);
 
-/* How many minors a kube-proxy (known) may be from the kubelet of its node: three, two where
- * kube-proxy is below 1.25. Version skew policy, "kube-proxy". */
+/* The number of minor versions by which a kube-proxy (known) may differ from the kubelet of its
+ * node: three, or two where kube-proxy is below 1.25. Version skew policy, "kube-proxy". */
 int ek_policy_proxy_skew(struct ek_minor proxy);
 
-/* True when kube-proxy and kubelet of one node, both known, are as near as that. */
+/* True when kube-proxy and kubelet of one node, both known, differ by no more than that. */
 bool ek_policy_proxy_fits_kubelet(struct ek_minor proxy, struct ek_minor kubelet);
 
 /* True when going from one EV to another in one step leaves out a minor. */

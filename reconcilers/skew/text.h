@@ -38,8 +38,8 @@ const char *ek_skew_ignore_text(struct ek_arena *arena, enum ek_component compon
  * (KEP-4355; that of 1.31, v1alpha1, is not read). */
 const char *ek_skew_candidates_text(struct ek_arena *arena, struct ek_minor ev);
 
-/* A transport's error text without what differs at every try ("after 3 ms"), so that the same
- * failure reads the same; cleaned. */
+/* The error text of a transport without the parts that differ at each attempt ("after 3 ms"), so
+ * that the same failure has the same text; cleaned. */
 const char *ek_skew_steady(struct ek_arena *arena, const char *s);
 
 #endif

@@ -88,8 +88,8 @@ struct ek_skew_plan {
     int64_t probe_timeout_ms;       /* for each question */
     const struct ek_bounds *bounds; /* versions of the API servers (reconcilers/skew/policy.h) */
     struct ek_peer_table
-        *peers; /* the API servers, for other subjects; one reference is the plan's */
-    const struct ek_skew_facts *facts; /* what the plan was made of, for other subjects */
+        *peers; /* the API servers, for other subjects; the plan owns one reference */
+    const struct ek_skew_facts *facts; /* facts of which the plan was made, for other subjects */
     const struct ek_skew_spec *spec;
     bool probed;   /* every target was probed once at least, other components included */
     int exit_code; /* for `evenkeel check`: 0 supported, 2 violations, 3 unknown only */

@@ -79,7 +79,7 @@ const char *ek_cel_type_text(struct ek_cel_check *c, const struct ek_cel_type *t
 
 /* Reserves n new type variables and returns the number of the first. */
 uint32_t ek_cel_vars_new(struct ek_cel_check *c, uint32_t n);
-/* The type that is the variable of that number; dyn without memory. */
+/* The type variable of that number; dyn without memory. */
 const struct ek_cel_type *ek_cel_var_type(struct ek_cel_check *c, uint32_t index);
 
 /* A type with one or two parameters (b may be NULL); dyn without memory. */

@@ -63,9 +63,9 @@ const struct ek_cel_macro *ek_cel_env_macro(const struct ek_cel_env *env, const 
  * type that the name stands for, or NULL. */
 const struct ek_cel_type *ek_cel_env_type(const struct ek_cel_env *env, const char *name);
 
-/* A struct type that can be written T{...}: NULL when there is none of that name. Object and all
- * below it are any name (apiserver/pkg/cel/mutation/typeresolver.go: DynamicTypeResolver). arena
- * holds a type made for the answer. */
+/* A struct type that can be written T{...}; NULL when no type has that name. Object and each name
+ * below it ("Object.spec") are types (apiserver/pkg/cel/mutation/typeresolver.go:
+ * DynamicTypeResolver). arena holds a type that is made by the call. */
 const struct ek_cel_type *ek_cel_env_struct(const struct ek_cel_env *env, const char *name,
                                             struct ek_arena *arena);
 

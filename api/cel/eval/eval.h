@@ -54,7 +54,7 @@ struct ek_cel_val ek_cel_call_apply(struct ek_cel_eval *e, const struct ek_cel_c
 /* The same, then charges what the call cost. */
 struct ek_cel_val ek_cel_call_charged(struct ek_cel_eval *e, const struct ek_cel_call *call,
                                       const struct ek_cel_val *args, uint32_t n);
-/* Charges for a call that an error among its arguments kept from happening. */
+/* Charges the cost of a call that is not made because an argument is an error. */
 void ek_cel_call_charge(struct ek_cel_eval *e, const struct ek_cel_call *call,
                         const struct ek_cel_val *args, uint32_t n, const struct ek_cel_val *result);
 

@@ -15,9 +15,9 @@ void ek_cel_text_quote(struct ek_cel_text *text, const char *s, size_t len);
 void ek_cel_text_lossy(struct ek_cel_text *text, const char *s, size_t len);
 
 /*
- * The two implementations of format. Up to version 3 of the library numbers are written as people
- * of the locale en-US do ("1,234.5", and powers of ten as superscripts), from version 4 on as the
- * specification says.
+ * The two implementations of format. Up to version 3 of the library, numbers have the format of the
+ * locale en-US ("1,234.5", and powers of ten as superscripts); from version 4 on, they have the
+ * format of the specification.
  */
 #define EK_CEL_FORMAT_ID           "string_format"
 #define EK_CEL_FORMAT_SPEC_VERSION 4

@@ -22,7 +22,7 @@ enum ek_cel_node_kind {
     EK_CEL_N_FOLD, /* a comprehension */
 };
 
-/* Functions that operators stand for are called by cel-go's names. */
+/* Operators are calls of functions with the names of cel-go. */
 #define EK_CEL_OP_CONDITIONAL        "_?_:_"
 #define EK_CEL_OP_AND                "_&&_"
 #define EK_CEL_OP_OR                 "_||_"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the parser share: tokens, the lexer, the parser's state, and the makers of
- * nodes that macros use too. Not for anybody else.
+ * Declarations that the files of the parser share: tokens, the lexer, the parser's state, and the
+ * makers of nodes that macros use too. For the parser alone.
  *
- * The first syntax error ends the reading of tokens: from then on the parser sees the end of the
- * text, reports no further syntax error, and completes the current rule, so that macros whose
- * arguments were read still report theirs, as in the reference.
+ * The lexer stops at the first syntax error: from then on the parser sees the end of the text,
+ * reports no further syntax error, and completes the current rule, so that macros with complete
+ * arguments still report their errors, as in cel-go.
  */
 #ifndef API_CEL_SYNTAX_PARSER_H
 #define API_CEL_SYNTAX_PARSER_H
@@ -68,8 +68,8 @@ struct ek_cel_lexer {
     struct ek_cel_issues *issues; /* NULL when looking ahead: says nothing */
 };
 
-/* The next token. What is no token is reported and skipped: as much as could have begun one and
- * the character that could not go on, as ANTLR's lexers do. */
+/* The next token. Characters that form no token are reported and skipped: those that could begin a
+ * token, and the character that could not continue it, as in ANTLR's lexers. */
 struct ek_cel_token ek_cel_lex(struct ek_cel_lexer *lexer);
 
 /* A part of the list, map, struct or chain of operators being read. */
@@ -168,7 +168,8 @@ struct ek_cel_node *ek_cel_complain(struct ek_cel_parser *p, uint32_t position,
 /* The part that node is, one level above height. */
 struct ek_cel_part ek_cel_level(struct ek_cel_parser *p, struct ek_cel_node *node, uint32_t height);
 
-/* Keeps a part of what is being read; the caller sets items_len back when it is done. */
+/* Appends a part of the list, map, struct or chain being parsed; the caller resets items_len at its
+ * end. */
 bool ek_cel_push(struct ek_cel_parser *p, const struct ek_cel_item *item);
 /* The values of the n items from base, in the arena. */
 struct ek_cel_node **ek_cel_values(struct ek_cel_parser *p, uint32_t base, uint32_t n);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * URLs as Go's net/url reads and writes them, which is what Kubernetes' url() takes.
+ * URLs as Go's net/url reads and writes them; the url() of Kubernetes' CEL library uses net/url.
  *
- * Texts are borrowed from what was read, or from the room that the caller gave for what had to be
- * unescaped. Unescaped parts may hold any octets. Pure. Not for hosts. Source: Go 1.26, net/url;
- * RFC 3986, RFC 6874.
+ * Texts are borrowed from the text that was parsed, or, where characters had to be unescaped, from
+ * the memory that the caller supplies. Unescaped parts may hold any octets. Pure. Not for hosts.
+ * Source: Go 1.26, net/url; RFC 3986, RFC 6874.
  */
 #ifndef API_CEL_TEXT_URL_H
 #define API_CEL_TEXT_URL_H

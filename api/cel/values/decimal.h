@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exact decimal numbers of any size, for quantities that no int64 holds: a whole number kept in
- * limbs of nine digits, and how many of its digits are behind the point. Every operation is linear
- * in the digits it makes, which are bounded by the memory of the evaluation.
+ * Exact decimal numbers of any size, for quantities that no int64 holds: a whole number in limbs of
+ * nine digits, and the number of its digits behind the point. Every operation is linear in the
+ * digits of its result, which are bounded by the memory of the evaluation.
  *
- * The number of digits behind the point is kept through operations as gopkg.in/inf.v0 does, for
- * conversions to double show it. Pure but for the evaluation's arena. Not for hosts.
+ * Operations keep the number of digits behind the point as gopkg.in/inf.v0 does, because the result
+ * of a conversion to double depends on it. Pure but for the evaluation's arena. Not for hosts.
  */
 #ifndef API_CEL_VALUES_DECIMAL_H
 #define API_CEL_VALUES_DECIMAL_H

@@ -20,8 +20,8 @@ struct ek_cel_items *ek_cel_list_room(struct ek_cel_eval *eval, uint32_t n);
 /* The list that room has become once it is filled. */
 struct ek_cel_val ek_cel_list_of(const struct ek_cel_items *room);
 
-/* True when a equals b. Lowers *steps; from 0 on nothing is compared any more, and the caller fails
- * with ek_cel_too_large. */
+/* True when a equals b. Each comparison lowers *steps. At 0 the comparison ends, and the caller
+ * fails with ek_cel_too_large. */
 static inline bool ek_cel_same(const struct ek_cel_val *a, const struct ek_cel_val *b,
                                uint64_t *steps)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the generator (main.c) writes and builtin.c reads: images and resources as constants.
+ * Declarations of the constants that the generator (main.c) writes and builtin.c reads: images and
+ * resources.
  */
 #ifndef API_SCHEMA_BUILTIN_INTERNAL_H
 #define API_SCHEMA_BUILTIN_INTERNAL_H
