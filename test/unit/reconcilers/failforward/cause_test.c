@@ -45,6 +45,23 @@ static const struct {
     {"CSV version requirement not met: minKubeVersion (99.0.0) > server version (1.36.2)",
      EK_FF_PERMANENT},
     {"CSV contains repeated WebhookDescription name", EK_FF_PERMANENT},
+    {"api-server resource not found installing PrometheusRule rules: GroupVersionKind "
+     "monitoring.coreos.com/v1, Kind=PrometheusRule not found on the cluster. This API may have "
+     "been deprecated and removed, see "
+     "https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information.",
+     EK_FF_PERMANENT},
+    {"no matches for kind \"PrometheusRule\" in version \"monitoring.coreos.com/v1\"",
+     EK_FF_PERMANENT},
+    {"no kind \"Rule\" is registered for version \"example.org/v1\" in scheme \"x\"",
+     EK_FF_PERMANENT},
+    {"error creating x: the server could not find the requested resource", EK_FF_PERMANENT},
+    {"unable to decode manifest: yaml: line 3: mapping values are not allowed", EK_FF_PERMANENT},
+    {"error decoding manifest: unexpected end of JSON input", EK_FF_PERMANENT},
+    {"strict decoding error: unknown field \"spec.x\"", EK_FF_PERMANENT},
+    {"PodDisruptionBudget.policy \"x\" is invalid", EK_FF_PERMANENT},
+    /* too large is not a failure of etcd that passes */
+    {"error creating service: widget: etcdserver: request is too large", EK_FF_PERMANENT},
+    {"Request entity too large: limit is 3145728", EK_FF_PERMANENT},
     {"Operation cannot be fulfilled on x \"y\": the object has been modified; please apply your "
      "changes",
      EK_FF_TRANSIENT},
