@@ -103,6 +103,16 @@ static void say_untouched(const struct ek_ff_plan *plan, struct ek_ff_finding *f
     finding->since_ms = plan->retried_ms;
 }
 
+/* OLM retries a plan that is refused with Forbidden for ever, and goes on once the refusal ends
+ * (operator-lifecycle-manager at 992bb097, pkg/controller/operators/catalog/operator.go:
+ * syncInstallPlans). RBAC, quotas, admission policies and namespaces that end refuse this way
+ * (k8s.io/apiserver at Kubernetes 1.36, pkg/admission/errors.go:NewForbidden). */
+static bool waits_for_admin(const struct ek_ff_plan *plan, enum ek_ff_cause cause)
+{
+    return cause == EK_FF_ADMIN ||
+           (cause != EK_FF_TRANSIENT && strstr(plan->message, "is forbidden: "));
+}
+
 /* A plan that retries: a failure at once where no retry can help. */
 static void classify_retry(const struct ek_ff_csv *csv, const struct ek_ff_plan *plan,
                            int64_t now_ms, struct ek_ff_finding *finding)
@@ -118,8 +128,10 @@ static void classify_retry(const struct ek_ff_csv *csv, const struct ek_ff_plan 
     }
     if (!*plan->message)
         return;
-    if (cause == EK_FF_ADMIN ||
-        (plan->start_ms != EK_TIME_UNSET && lasts(plan->start_ms, RETRY_MS, now_ms, finding)))
+    if (waits_for_admin(plan, cause)) {
+        say_plan(plan, EK_FF_F7, finding);
+        finding->cause = EK_FF_ADMIN;
+    } else if (plan->start_ms != EK_TIME_UNSET && lasts(plan->start_ms, RETRY_MS, now_ms, finding))
         say_plan(plan, EK_FF_F7, finding);
     else if (csv && (cause == EK_FF_PERMANENT || cause == EK_FF_REPAIRABLE))
         say_plan(plan, EK_FF_F2, finding);

@@ -44,11 +44,25 @@ const char *ek_ff_remedy(enum ek_ff_blocked blocked)
     return remedies[blocked];
 }
 
+/* What an administrator must do about the text of a failure. */
+static const char *admin_remedy(const char *text)
+{
+    if (strstr(text, "exceeded quota"))
+        return "Raise the quota that the message names, or delete what uses it.";
+    if (strstr(text, "because it is being terminated"))
+        return "Wait until the namespace is gone, and install the operator in a new one.";
+    if (strstr(text, "is forbidden: ") && !strstr(text, "is forbidden: User "))
+        return "Allow the object in the policy that the message names.";
+    return ek_ff_remedy(EK_FF_NEEDS_ADMIN);
+}
+
 void ek_ff_required(const struct ek_ff_finding *finding, const struct ek_ff_next *next,
                     struct ek_buf *out)
 {
     if (next->by_hook && finding->hook.kind)
         ek_ff_hook_remedy(&finding->hook, out);
+    else if (next->blocked == EK_FF_NEEDS_ADMIN && finding->cause == EK_FF_ADMIN)
+        ek_buf_puts(out, admin_remedy(finding->text));
     else
         ek_buf_puts(out, ek_ff_remedy(next->blocked));
 }

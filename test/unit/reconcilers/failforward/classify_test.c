@@ -105,6 +105,22 @@ static const struct {
      OK "sub v2 v2; csv v1 Replacing; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 Installing "
         "ago=30 'services is forbidden: User x cannot'",
      "F7", "v2", "InstallPlan", "p2", EK_FF_ADMIN},
+    {"F7: a quota that is used up ends a retry no more than a right that is missing",
+     OK "sub v2 v2; csv v1 Replacing; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 Installing "
+        "ago=30 'error creating x: services is forbidden: exceeded quota: few, requested: x'",
+     "F7", "v2", "InstallPlan", "p2", EK_FF_ADMIN},
+    {"F7: an admission policy",
+     OK "sub v2 v1; csv v1 Succeeded; plan p2 v2 Installing ago=30 'services is forbidden: "
+        "ValidatingAdmissionPolicy p with binding b denied request: no'",
+     "F7", "v2", "InstallPlan", "p2", EK_FF_ADMIN},
+    {"F7: a namespace that ends",
+     OK "sub v2 v1; csv v1 Succeeded; plan p2 v2 Installing ago=30 'services is forbidden: unable "
+        "to create new content in namespace ns because it is being terminated'",
+     "F7", "v2", "InstallPlan", "p2", EK_FF_ADMIN},
+    {"F2: a plan that was given up on is retried, also after Forbidden",
+     OK "sub v2 v2; csv v1 Replacing; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 Failed "
+        "ago=30 'services is forbidden: exceeded quota: few'",
+     "F2", "v2", "InstallPlan", "p2", EK_FF_SLOW},
     {"F7: ten minutes",
      OK "sub v2 v2; csv v1 Replacing; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 Installing "
         "ago=600 'i/o timeout'",

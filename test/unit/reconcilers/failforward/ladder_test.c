@@ -167,6 +167,13 @@ static const struct ek_ff_step_row rows[] = {
      "Blocked:NeedsAdmin",
      NULL,
      0},
+    {"10 Forbidden by a quota: no retry, no hold",
+     ON "sub v2 v2; csv v1 Replacing; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 Installing "
+        "ago=900 'x is forbidden: exceeded quota: few'",
+     {.from_failing = "v3", .done = EK_FF_REOPEN, .done_n = 3, .done_ago = 999},
+     "Blocked:NeedsAdmin",
+     NULL,
+     0},
     {"11 the CRD is too restrictive: blocked",
      ON CRD,
      {.grace = 900},

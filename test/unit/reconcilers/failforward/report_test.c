@@ -529,6 +529,9 @@ START_TEST(what_is_required)
 #define RETRIED                                                                                    \
     "\"failing\":\"v2\",\"since\":\"2025-12-31T23:00:00Z\",\"writes\":[{\"name\":\"Retry\","       \
     "\"count\":2,\"lastTime\":\"2025-12-31T23:30:00Z\"}]"
+#define REFUSED(why)                                                                               \
+    "og; cat; sub v2 v1; csv v1 Succeeded ran ago=900; plan p2 v2 Installing gen=2 ago=30 "        \
+    "'services x is forbidden: " why "'"
     static const struct {
         const char *scene, *episode;
         const char *names, *names_not; /* NULL: nothing is required */
@@ -540,6 +543,11 @@ START_TEST(what_is_required)
          "Failed/InstallComponentFailedNoRetry ran 'failed calling webhook \\\"h.example.org\\\": "
          "x'; plan p2 v2 Complete gen=2; hook conf h.example.org v1",
          RETRIED, "author", "conf"},
+        {REFUSED("User x cannot create"), "", "missing right", "quota"},
+        {REFUSED("exceeded quota: few"), "", "quota", "right"},
+        {REFUSED("ValidatingAdmissionPolicy p denied request: no"), "", "policy", "right"},
+        {REFUSED("because it is being terminated"), "", "namespace is gone", "right"},
+        {"og; " REFUSED("exceeded quota: few"), "", "quota", "right"},
     };
     for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
         yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
