@@ -19,6 +19,10 @@ static const struct {
     {"conversion webhook for", EK_FF_TRANSIENT},
     {"is forbidden: User ", EK_FF_ADMIN},
     {"attempting to grant RBAC permissions not currently held", EK_FF_ADMIN},
+    {"no operator group found", EK_FF_ADMIN},
+    {"more than one operator group(s)", EK_FF_ADMIN},
+    {"please make sure the service account exists", EK_FF_ADMIN},
+    {"attenuated service account query failed", EK_FF_ADMIN},
     {"object is being deleted", EK_FF_TRANSIENT},
     {"the object has been modified", EK_FF_TRANSIENT},
     {"request is too large", EK_FF_PERMANENT}, /* etcd's, with its prefix */

@@ -121,6 +121,14 @@ static void classify_retry(const struct ek_ff_csv *csv, const struct ek_ff_plan 
 
     if (plan->phase != EK_FF_PLAN_INSTALLING)
         return;
+    if (waits_for_admin(plan, cause)) {
+        /* done_ms: since when OLM says so in the condition; an operator group that was just made */
+        if (!lasts(plan->done_ms, EK_FF_SETTLE_MS, now_ms, finding))
+            return;
+        say_plan(plan, EK_FF_F7, finding);
+        finding->cause = EK_FF_ADMIN;
+        return;
+    }
     if (plan->retried_ms != EK_TIME_UNSET) {
         if (lasts(plan->retried_ms, EK_FF_VERIFY_MS, now_ms, finding))
             say_untouched(plan, finding);
@@ -128,10 +136,7 @@ static void classify_retry(const struct ek_ff_csv *csv, const struct ek_ff_plan 
     }
     if (!*plan->message)
         return;
-    if (waits_for_admin(plan, cause)) {
-        say_plan(plan, EK_FF_F7, finding);
-        finding->cause = EK_FF_ADMIN;
-    } else if (plan->start_ms != EK_TIME_UNSET && lasts(plan->start_ms, RETRY_MS, now_ms, finding))
+    if (plan->start_ms != EK_TIME_UNSET && lasts(plan->start_ms, RETRY_MS, now_ms, finding))
         say_plan(plan, EK_FF_F7, finding);
     else if (csv && (cause == EK_FF_PERMANENT || cause == EK_FF_REPAIRABLE))
         say_plan(plan, EK_FF_F2, finding);

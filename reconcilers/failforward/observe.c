@@ -162,13 +162,18 @@ static struct ek_obj *find_replacer(const struct ek_ff_world *world, const char 
 }
 
 /* The error of a plan. A plan that retries has a prefix before the error; a message without the
- * prefix was written by the one who re-opened the plan. */
+ * prefix was written by the one who re-opened the plan. OLM does not begin with a plan while the
+ * namespace does not have one operator group whose ServiceAccount exists: the condition says so
+ * until it ends (operator-lifecycle-manager at 992bb097, pkg/controller/operators/catalog/
+ * operator.go:syncInstallPlans). */
 static const char *plan_message(yyjson_val *status, bool failed)
 {
     static const char retrying[] = "retrying execution due to error: ";
     const char *message = text_or_empty(ek_json_str(status, "message", NULL));
     yyjson_val *installed = ek_cond_find(ek_json_get(status, "conditions", NULL), "Installed");
 
+    if (!strcmp(text_or_empty(ek_json_str(installed, "reason", NULL)), "InstallCheckFailed"))
+        return text_or_empty(ek_json_str(installed, "message", NULL));
     if (!strncmp(message, retrying, sizeof retrying - 1))
         return message + sizeof retrying - 1;
     if (failed && *message)

@@ -77,7 +77,8 @@ struct ek_ff_plan {
     const char
         *message; /* the last error without "retrying execution due to error: "; "" for none */
     int64_t created_ms, start_ms; /* EK_TIME_UNSET if unknown */
-    int64_t done_ms;              /* when it completed; EK_TIME_UNSET if unknown */
+    int64_t done_ms;              /* when it completed, or since when OLM does not begin with it;
+                                     EK_TIME_UNSET if unknown */
     int64_t retried_ms;           /* when S1 re-opened it, where OLM has not begun with it since;
                                      EK_TIME_UNSET otherwise */
 };

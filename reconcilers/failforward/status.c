@@ -49,6 +49,11 @@ static const char *admin_remedy(const char *text)
 {
     if (strstr(text, "exceeded quota"))
         return "Raise the quota that the message names, or delete what uses it.";
+    if (strstr(text, "no operator group found") ||
+        strstr(text, "make sure the service account exists"))
+        return "Create the OperatorGroup, or the ServiceAccount that spec.serviceAccountName of "
+               "the "
+               "OperatorGroup names.";
     if (strstr(text, "because it is being terminated"))
         return "Wait until the namespace is gone, and install the operator in a new one.";
     if (strstr(text, "is forbidden: ") && !strstr(text, "is forbidden: User "))

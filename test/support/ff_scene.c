@@ -180,7 +180,8 @@ static void add_plan(struct ek_ff_scene *scene, const struct item *item)
     const char *gen = option(item, "gen"), *done = option(item, "done");
     const char *retried = option(item, "retried");
     ck_assert_ptr_nonnull(item->words[3]);
-    bool installing = !strcmp(item->words[3], "Installing") && *item->message;
+    const char *message = option(item, "check") ? "" : item->message;
+    bool installing = !strcmp(item->words[3], "Installing") && *message;
 
     snprintf(more, sizeof more, ",\"creationTimestamp\":\"%s\"%s", at(option(item, "ago")),
              option(item, "ours")
@@ -195,13 +196,15 @@ static void add_plan(struct ek_ff_scene *scene, const struct item *item)
         ek_buf_printf(&json, "\"message\":\"%s%s\"", EK_FF_RETRY_MESSAGE, at(retried));
     else
         ek_buf_printf(&json, "\"message\":\"%s%s\",\"startTime\":\"%s\"",
-                      installing ? "retrying execution due to error: " : "", item->message,
+                      installing ? "retrying execution due to error: " : "", message,
                       at(option(item, "ago")));
-    if (done)
+    if (done || option(item, "check"))
         ek_buf_printf(&json,
-                      ",\"conditions\":[{\"type\":\"Installed\",\"status\":\"True\","
-                      "\"lastTransitionTime\":\"%s\"}]",
-                      at(done));
+                      ",\"conditions\":[{\"type\":\"Installed\",\"status\":\"%s\","
+                      "\"lastTransitionTime\":\"%s\"%s%s%s}]",
+                      done ? "True" : "False", at(done ? done : option(item, "check")),
+                      done ? "" : ",\"reason\":\"InstallCheckFailed\",\"message\":\"",
+                      done ? "" : item->message, done ? "" : "\"");
     ek_buf_printf(&json,
                   ",\"plan\":[{\"resolving\":\"%s\",\"status\":\"Created\",\"resource\":{\"kind\":"
                   "\"ClusterServiceVersion\",\"name\":\"%s\"",

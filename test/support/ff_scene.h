@@ -10,7 +10,8 @@
  * Words: ran, entries=N (status.conditions has N Pending ones), fails=N/REASON, ago=SECONDS (since
  * when), made=SECONDS, account (lost), unmet, converts, copied, elsewhere (of another namespace)
  * plan NAME CSV PHASE [WORD...] ['MESSAGE'] words: gen=N, ago=SECONDS, done=SECONDS,
- * retried=SECONDS (by S1, not begun since), ours cond CSV STATUS [override] Upgradeable of an
+ * retried=SECONDS (by S1, not begun since), check=SECONDS (MESSAGE is of InstallCheckFailed),
+ * ours cond CSV STATUS [override] Upgradeable of an
  * OperatorCondition hook CONFIGURATION WEBHOOK CSV   a webhook that OLM made for the CSV ("-":
  * without the label)
  *

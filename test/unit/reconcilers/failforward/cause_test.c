@@ -62,6 +62,10 @@ static const struct {
     /* too large is not a failure of etcd that passes */
     {"error creating service: widget: etcdserver: request is too large", EK_FF_PERMANENT},
     {"Request entity too large: limit is 3145728", EK_FF_PERMANENT},
+    {"no operator group found that is managing this namespace", EK_FF_ADMIN},
+    {"more than one operator group(s) are managing this namespace count=2", EK_FF_ADMIN},
+    {"please make sure the service account exists. sa=x operatorgroup=ns/og", EK_FF_ADMIN},
+    {"attenuated service account query failed - x", EK_FF_ADMIN},
     {"Operation cannot be fulfilled on x \"y\": the object has been modified; please apply your "
      "changes",
      EK_FF_TRANSIENT},

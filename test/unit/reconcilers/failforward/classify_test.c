@@ -117,6 +117,18 @@ static const struct {
      OK "sub v2 v1; csv v1 Succeeded; plan p2 v2 Installing ago=30 'services is forbidden: unable "
         "to create new content in namespace ns because it is being terminated'",
      "F7", "v2", "InstallPlan", "p2", EK_FF_ADMIN},
+    {"F7: the ServiceAccount of the operator group does not exist",
+     OK "sub v1 -; plan p1 v1 Installing ago=30 check=30 'no operator group found that is managing "
+        "this namespace'",
+     "F7", "v1", "InstallPlan", "p1", EK_FF_ADMIN},
+    {"an operator group that OLM has not looked at yet",
+     OK "sub v1 -; plan p1 v1 Installing ago=30 check=5 'no operator group found that is managing "
+        "this namespace'",
+     "", "v1", NULL, NULL, 0},
+    {"F7: the same after S1",
+     OK "sub v1 -; plan p1 v1 Installing ago=30 retried=30 check=30 'please make sure the service "
+        "account exists. sa=x operatorgroup=ns/og0'",
+     "F7", "v1", "InstallPlan", "p1", EK_FF_ADMIN},
     {"F2: a plan that was given up on is retried, also after Forbidden",
      OK "sub v2 v2; csv v1 Replacing; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 Failed "
         "ago=30 'services is forbidden: exceeded quota: few'",

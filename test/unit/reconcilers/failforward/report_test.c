@@ -547,6 +547,10 @@ START_TEST(what_is_required)
         {REFUSED("exceeded quota: few"), "", "quota", "right"},
         {REFUSED("ValidatingAdmissionPolicy p denied request: no"), "", "policy", "right"},
         {REFUSED("because it is being terminated"), "", "namespace is gone", "right"},
+        {"og; cat; sub v1 -; plan p1 v1 Installing ago=30 check=30 'no operator group found that "
+         "is "
+         "managing this namespace'",
+         "", "ServiceAccount", "right"},
         {"og; " REFUSED("exceeded quota: few"), "", "quota", "right"},
     };
     for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
