@@ -49,12 +49,12 @@ void ek_ff_note(const struct ek_ff_next *next, int64_t now_ms, struct ek_ff_memo
 
     if (act == EK_FF_NO_ACT)
         return;
-    if (ek_ff_leaves_version__(act) && !memory->acts[act].n) {
+    if (ek_ff_is_hop__(act) && !ek_ff_is_counted__(memory)) {
         if (now_ms - memory->hops_ms >= EK_FF_DAY_MS) {
             memory->hops = 0;
             memory->hops_ms = now_ms;
         }
-        memory->hops += act == EK_FF_RELEASE;
+        memory->hops++;
     }
     memory->acts[act].n++;
     memory->acts[act].last_ms = now_ms;

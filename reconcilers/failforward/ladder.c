@@ -503,6 +503,13 @@ static unsigned hops_today(const struct view *view)
     return view->now_ms - view->memory->hops_ms < EK_FF_DAY_MS ? view->memory->hops : 0;
 }
 
+/* The write leaves a version behind that the hops of the day do not contain. */
+static bool begins_hop(const struct view *view, enum ek_ff_act act)
+{
+    return (ek_ff_leaves_version__(act) || ek_ff_is_hop__(act)) && !tries(view, act) &&
+           !ek_ff_is_counted__(view->memory);
+}
+
 /* S4 or S6 was begun: we deleted the current CSV, and OLM has made no plan since. */
 static bool is_half_done(const struct view *view)
 {
@@ -583,8 +590,7 @@ static void limit(struct view *view)
         wait_until(view, done + EK_FF_VERIFY_MS, "waits for OLM to move");
     else if (tries(view, act) >= view->consent->max_retries)
         block(view, EK_FF_BUDGET_EXHAUSTED, "the step had no effect as often as the policy allows");
-    else if (ek_ff_leaves_version__(act) && !tries(view, act) &&
-             hops_today(view) >= view->consent->max_hops)
+    else if (begins_hop(view, act) && hops_today(view) >= view->consent->max_hops)
         block(view, EK_FF_BUDGET_EXHAUSTED,
               "as many versions as the policy allows for a day failed");
     else if (needs_catalog(act) && !view->state->catalog_ready)

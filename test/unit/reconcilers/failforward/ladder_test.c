@@ -217,6 +217,18 @@ static const struct ek_ff_step_row rows[] = {
      "Blocked:BudgetExhausted",
      NULL,
      0},
+    {"14 too many in a day, S5",
+     OFF G2,
+     {.from_running = "v3", .hops = 5},
+     "Blocked:BudgetExhausted",
+     NULL,
+     0},
+    {"14 the last of a day, S5 again",
+     OFF G2,
+     {.from_running = "v3", .hops = 5, .done = EK_FF_CLEAR, .done_n = 1, .done_ago = 200},
+     "S5",
+     "op",
+     EK_FF_CLEAR},
     {"15 not upgradeable",
      ON
      "sub v2 v2; csv v1 Succeeded ran; csv v2<v1 Pending/OperatorConditionNotUpgradeable; cond v1 "
@@ -464,11 +476,37 @@ START_TEST(episodes)
 }
 END_TEST
 
+/* A version that is left behind counts once for the day. */
+START_TEST(hops)
+{
+    static const struct {
+        enum ek_ff_act acts[4];
+        unsigned hops;
+    } cases[] = {
+        {{EK_FF_POKE, EK_FF_REOPEN, EK_FF_SWITCH, EK_FF_PIN}, 0},
+        {{EK_FF_PIN, EK_FF_RELEASE, EK_FF_RELEASE}, 1},
+        {{EK_FF_STAND_IN, EK_FF_PIN, EK_FF_RELEASE}, 1},
+        {{EK_FF_CLEAR, EK_FF_CLEAR}, 1},                   /* S5 */
+        {{EK_FF_DELETE, EK_FF_REINSTATE, EK_FF_CLEAR}, 1}, /* S6 */
+        {{EK_FF_DELETE, EK_FF_CLEAR}, 1},                  /* S4 */
+    };
+    for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
+        struct ek_ff_memory memory = {0};
+        for (size_t j = 0; j < 4 && cases[i].acts[j]; j++) {
+            const struct ek_ff_next next = {.act = cases[i].acts[j], .target = "v2"};
+            ek_ff_note(&next, EK_FF_NOW, &memory);
+        }
+        ck_assert_msg(memory.hops == cases[i].hops, "case %zu: %u", i, memory.hops);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("all");
 
     tcase_add_loop_test(tc, steps, 0, EK_ARRAY_SIZE(rows));
     tcase_add_test(tc, episodes);
+    tcase_add_test(tc, hops);
     return ek_test_run("ladder", tc);
 }
