@@ -274,10 +274,13 @@ static void find_failure(const struct ek_ff_state *state, int64_t now_ms,
     if (finding->class != EK_FF_HEALTHY)
         return;
     finding->failing = "";
-    if (state->unpack_failed)
+    if (state->unpack_failed) {
         say_subscription(state, EK_FF_F8, "BundleUnpackFailed", state->unpack_failed, finding);
-    else if (is_unresolvable(state))
+        finding->since_ms = state->unpack_ms;
+    } else if (is_unresolvable(state)) {
         say_subscription(state, EK_FF_F9, "ResolutionFailed", state->resolution, finding);
+        finding->since_ms = state->resolution_ms;
+    }
     if (state->n_groups > 1 && *state->current) {
         say_subscription(state, EK_FF_F9, "OperatorGroups",
                          "the namespace has more than one operator group", finding);

@@ -316,6 +316,11 @@ static const char *true_message(yyjson_val *conditions, const char *type)
     return text_or_empty(ek_json_str(ek_cond_find(conditions, type), "message", NULL));
 }
 
+static int64_t since(yyjson_val *conditions, const char *type)
+{
+    return ek_time_parse(ek_json_str(ek_cond_find(conditions, type), "lastTransitionTime", NULL));
+}
+
 static void read_subscription(struct ek_obj *sub, struct ek_ff_state *state)
 {
     yyjson_val *root = ek_obj_root(sub), *status = status_of(sub);
@@ -329,9 +334,9 @@ static void read_subscription(struct ek_obj *sub, struct ek_ff_state *state)
     state->installed = text_or_empty(ek_json_str(status, "installedCSV", NULL));
     state->state = text_or_empty(ek_json_str(status, "state", NULL));
     state->resolution = true_message(conditions, "ResolutionFailed");
-    state->resolution_ms = ek_time_parse(
-        ek_json_str(ek_cond_find(conditions, "ResolutionFailed"), "lastTransitionTime", NULL));
+    state->resolution_ms = since(conditions, "ResolutionFailed");
     state->unpack_failed = true_message(conditions, "BundleUnpackFailed");
+    state->unpack_ms = since(conditions, "BundleUnpackFailed");
 }
 
 static void read_groups(const struct ek_ff_world *world, struct ek_ff_state *state)

@@ -109,6 +109,7 @@ struct ek_ff_state {
     const char *resolution;    /* message of ResolutionFailed=True; NULL where it is not true */
     int64_t resolution_ms;     /* since when; EK_TIME_UNSET */
     const char *unpack_failed; /* message of BundleUnpackFailed=True; NULL */
+    int64_t unpack_ms;         /* since when; EK_TIME_UNSET */
     size_t n_groups;           /* operator groups of the namespace */
     struct ek_obj *group;      /* the operator group, where there is one */
     bool switched_on;          /* its spec.upgradeStrategy is TechPreviewUnsafeFailForward */

@@ -127,7 +127,8 @@ static void put_evidence(const struct ek_ff_verdict *v, yyjson_mut_doc *doc, yyj
     put(doc, e, "phase", f->phase);
     put(doc, e, "reason", f->reason);
     put(doc, e, "message", f->text);
-    put_time(doc, e, "since", v->memory.since_ms);
+    /* a failure of no CSV begins no episode */
+    put_time(doc, e, "since", *f->failing ? v->memory.since_ms : f->since_ms);
 }
 
 static void put_next(const struct ek_ff_verdict *v, yyjson_mut_doc *doc, yyjson_mut_val *status)

@@ -87,7 +87,7 @@ static void add_sub(struct ek_ff_scene *scene, const struct item *item, const ch
 {
     EK_AUTO(ek_buf) json;
     const char *ref = option(item, "ref"), *start = option(item, "start");
-    const char *unresolved = option(item, "unresolved");
+    const char *unresolved = option(item, "unresolved"), *unpacked = option(item, "unpacked");
     bool other = !strcmp(item->words[0], "neighbor");
 
     begin(&json, "Subscription", "ns", name, "");
@@ -100,11 +100,12 @@ static void add_sub(struct ek_ff_scene *scene, const struct item *item, const ch
                       dash(item->words[2]));
     if (ref)
         ek_buf_printf(&json, "\"installPlanRef\":{\"name\":\"%s\"},", ref);
-    if (unresolved)
+    if (unresolved || unpacked)
         ek_buf_printf(&json,
-                      "\"conditions\":[{\"type\":\"ResolutionFailed\",\"status\":\"True\","
+                      "\"conditions\":[{\"type\":\"%s\",\"status\":\"True\","
                       "\"message\":\"not satisfiable\",\"lastTransitionTime\":\"%s\"}],",
-                      at(unresolved));
+                      unresolved ? "ResolutionFailed" : "BundleUnpackFailed",
+                      at(unresolved ? unresolved : unpacked));
     ek_buf_puts(&json, "\"state\":\"\"}}");
     keep(scene, EK_FF_SCENE_SUBS, &json);
 }

@@ -5,7 +5,8 @@
  *   og, og on             an operator group; on: with fail forward
  *   cat [STATE]           the catalog source, READY without a state
  *   sub CUR INST [WORD...] the subscription "op" of package "op": current and installed CSV ("-":
- * none). Words: manual, start=CSV, ref=PLAN, unresolved=SECONDS (ResolutionFailed) neighbor the
+ * none). Words: manual, start=CSV, ref=PLAN, unresolved=SECONDS (ResolutionFailed),
+ * unpacked=SECONDS (BundleUnpackFailed) neighbor the
  * subscription "other" csv NAME<OLD PHASE/REASON [WORD...] ['MESSAGE']   "<OLD" may be absent.
  * Words: ran, entries=N (status.conditions has N Pending ones), fails=N/REASON, ago=SECONDS (since
  * when), made=SECONDS, account (lost), unmet, converts, copied, elsewhere (of another namespace)

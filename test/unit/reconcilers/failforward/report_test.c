@@ -569,6 +569,34 @@ START_TEST(what_is_required)
 }
 END_TEST
 
+/* Since when a failure lasts: the begin of the episode, or the time of the condition. */
+START_TEST(since)
+{
+    static const struct {
+        const char *scene, *since; /* NULL: absent */
+    } cases[] = {
+        {G1, "2025-12-31T23:50:00Z"},
+        {"og; cat; sub v1 v1 unresolved=60; csv v1 Succeeded ran ago=900", "2025-12-31T23:59:00Z"},
+        {"og; cat; sub - - unpacked=120", "2025-12-31T23:58:00Z"},
+        {"og; og; cat; sub v1 v1; csv v1 Succeeded ran ago=900", NULL},
+    };
+    for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
+        yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+        struct judged j;
+        begin(&j, cases[i].scene, "Assist", "");
+        judge_at(&j, "0.46.0", NULL, EK_FF_NOW);
+        yyjson_mut_val *status = ek_ff_status(&j.verdicts[0], EK_FF_NOW, doc);
+        yyjson_mut_val *evidence = yyjson_mut_obj_get(status, "evidence");
+        const char *time = yyjson_mut_get_str(yyjson_mut_obj_get(evidence, "since"));
+        ck_assert_ptr_nonnull(evidence);
+        ck_assert_msg(!time == !cases[i].since && (!time || !strcmp(time, cases[i].since)),
+                      "case %zu: %s", i, time ? time : "");
+        yyjson_mut_doc_free(doc);
+        end(&j);
+    }
+}
+END_TEST
+
 START_TEST(remedies)
 {
     for (int blocked = EK_FF_NOT_BLOCKED; blocked < EK_FF_BLOCKED_MAX; blocked++)
@@ -594,6 +622,7 @@ int main(void)
     tcase_add_test(tc, a_foreign_report_is_left_alone);
     tcase_add_test(tc, the_memory_has_a_precondition);
     tcase_add_test(tc, what_is_required);
+    tcase_add_test(tc, since);
     tcase_add_test(tc, remedies);
     return ek_test_run("report", tc);
 }
