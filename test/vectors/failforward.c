@@ -16,7 +16,7 @@
 #include "test/vectors/vectors.h"
 
 #define OBJECTS_MAX 256
-#define SUBS_MAX    8
+#define SUBS_MAX    OBJECTS_MAX
 
 struct kind {
     const char *name;
@@ -30,6 +30,8 @@ struct track {
     char name[EK_FF_NAME_MAX];
     struct ek_ff_memory memory;
     char line[1024];
+    enum ek_ff_act due;          /* the write of S1; NO_ACT while S1 is not due */
+    char target[EK_FF_NAME_MAX]; /* its plan */
 };
 
 struct replay {
@@ -42,6 +44,15 @@ struct replay {
     int64_t base_ms;           /* wall clock at t_ms 0, as far as creation times say */
     int64_t catalog_t, again_t;
 };
+
+static bool read_grace(const char *text, int64_t *ret_ms)
+{
+    char *end;
+    long seconds = strtol(text, &end, 10);
+
+    *ret_ms = seconds * INT64_C(1000);
+    return *text && !*end && seconds >= 0 && seconds <= INT32_MAX;
+}
 
 static void *open_replay(char **options, int n)
 {
@@ -60,7 +71,7 @@ static void *open_replay(char **options, int n)
         if (!strcmp(options[i], "--mode") && !strcmp(options[i + 1], "Force"))
             replay->consent.mode = EK_FF_FORCE;
         else if (!strcmp(options[i], "--grace"))
-            replay->consent.grace_ms = strtol(options[i + 1], NULL, 10) * 1000;
+            good = good && read_grace(options[i + 1], &replay->consent.grace_ms);
         else if (strcmp(options[i], "--mode") != 0 || strcmp(options[i + 1], "Assist") != 0)
             good = false;
     }
@@ -87,7 +98,7 @@ static struct track *track_of(struct replay *replay, const char *name)
     for (size_t i = 0; i < replay->n_tracks; i++)
         if (!strcmp(replay->tracks[i].name, name))
             return &replay->tracks[i];
-    if (replay->n_tracks == SUBS_MAX)
+    if (replay->n_tracks == SUBS_MAX) /* names of a recording that are gone count, too */
         return NULL;
     struct track *track = &replay->tracks[replay->n_tracks++];
     snprintf(track->name, sizeof track->name, "%s", name);
@@ -120,7 +131,8 @@ static void say(struct track *track, int64_t t_ms, const struct ek_ff_finding *f
     printf("{\"t_ms\":%lld,%s\n", (long long)t_ms, line);
 }
 
-static void judge(struct replay *replay, int64_t t_ms)
+/* Judges the namespace. False when there is no room for another subscription. */
+static bool judge(struct replay *replay, int64_t t_ms)
 {
     const struct kind *kinds = replay->kinds;
     struct ek_ff_world world = {
@@ -143,16 +155,35 @@ static void judge(struct replay *replay, int64_t t_ms)
         struct track *track = track_of(replay, ek_obj_name(world.subscriptions.items[i]));
 
         if (!track)
-            continue;
+            return false;
         ek_ff_observe(&world, world.subscriptions.items[i], now_ms, &state);
         ek_ff_classify(&state, now_ms, &finding);
         ek_ff_remember(&state, &finding, now_ms, &track->memory);
         fill_edges(replay, &state, &finding, &edges);
         ek_ff_decide(&state, &finding, &edges, &replay->consent, &track->memory, now_ms, &next);
         say(track, t_ms, &finding, &next);
+        track->due = next.step == EK_FF_S1 ? next.act : EK_FF_NO_ACT;
+        snprintf(track->target, sizeof track->target, "%s", next.target ? next.target : "");
         int64_t again_t = next.again_ms - replay->base_ms;
         if (next.again_ms && again_t > t_ms && (!replay->again_t || again_t < replay->again_t))
             replay->again_t = again_t;
+    }
+    return true;
+}
+
+/* A retry of the recording is a try of the episode. Its time is not remembered: the recording does
+ * not keep the gaps between tries. */
+static void count_retry(struct replay *replay, yyjson_val *action)
+{
+    const char *why = ek_json_str(action, "why", NULL), *path = ek_json_str(action, "path", NULL);
+
+    if (!why || !path || strncmp(why, "S1", 2) != 0)
+        return;
+    for (size_t i = 0; i < replay->n_tracks; i++) {
+        struct track *track = &replay->tracks[i];
+        EK_AUTOFREE char *plan = ek_xasprintf("/installplans/%s/status", track->target);
+        if (track->due != EK_FF_NO_ACT && strstr(path, plan))
+            track->memory.acts[track->due].n++;
     }
 }
 
@@ -198,6 +229,18 @@ static void set_clock(struct replay *replay, yyjson_val *object, int64_t t_ms)
         replay->base_ms = created - t_ms;
 }
 
+/* Without a record SCENARIO the namespace is that of the first subscription. */
+static void take_namespace(struct replay *replay, yyjson_val *object)
+{
+    const char *kind = ek_json_str(object, "kind", NULL);
+    const char *namespace = ek_json_str(object, "metadata", "namespace", NULL);
+
+    if (!*replay->namespace && kind && namespace && !strcmp(kind, "Subscription"))
+        snprintf(replay->namespace, sizeof replay->namespace, "%s", namespace);
+}
+
+static const char too_many[] = "more subscriptions than the replay holds";
+
 static const char *next_record(void *state, yyjson_val *record)
 {
     struct replay *replay = state;
@@ -208,7 +251,8 @@ static const char *next_record(void *state, yyjson_val *record)
     if (!event || !yyjson_is_obj(object))
         return "no event of a timeline";
     while (replay->again_t && replay->again_t < t_ms)
-        judge(replay, replay->again_t);
+        if (!judge(replay, replay->again_t))
+            return too_many;
     if (!strcmp(event, "SCENARIO")) {
         const char *namespace = ek_json_str(object, "namespace", NULL);
         snprintf(replay->namespace, sizeof replay->namespace, "%s", namespace ? namespace : "");
@@ -217,14 +261,16 @@ static const char *next_record(void *state, yyjson_val *record)
         replay->graph = ek_ffc_recorded_graph(object);
         replay->catalog_t = t_ms;
     } else if (!strcmp(event, "ADDED") || !strcmp(event, "MODIFIED")) {
+        take_namespace(replay, object);
         set_clock(replay, object, t_ms);
         if (!store(replay, object, false))
             return "more objects than the replay holds";
     } else if (!strcmp(event, "DELETED")) {
         store(replay, object, true);
+    } else if (!strcmp(event, "ACTION")) {
+        count_retry(replay, object);
     }
-    judge(replay, t_ms);
-    return NULL;
+    return judge(replay, t_ms) ? NULL : too_many;
 }
 
 const struct ek_vectors_subject ek_vectors_failforward = {
