@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/time.h"
 #include "controller/commands/failforward-internal.h"
 #include "controller/commands/failforward_publish.h"
 #include "informers/client/file.h"
@@ -74,6 +75,15 @@ static int run(void *parsed, char **args, int n_args)
                                               : EK_EXIT_OK;
 }
 
+static int check_at(const char *value, struct ek_err *err)
+{
+    int64_t ms = 0;
+
+    if (!ek_duration_parse(value, &ms) && ms < 0)
+        return ek_err_set(err, EK_E_INVAL, "%s is before the begin of the recording", value);
+    return 0;
+}
+
 static const struct ek_flag flags[] = {
     {.name = "namespace",
      .letter = 'n',
@@ -87,6 +97,7 @@ static const struct ek_flag flags[] = {
     {.name = "at",
      .type = EK_FLAG_DURATION,
      .offset = offsetof(struct ek_ffc_options, at_ms),
+     .check = check_at,
      .help = "Moment of the recording to judge; by default its end"},
     {.name = "catalog",
      .type = EK_FLAG_STRING,
