@@ -107,9 +107,21 @@ static bool poke(const struct work *work)
     return patch(work, &subscriptions, find(work, &work->world->subscriptions), false, root);
 }
 
-/* The steps of the plan, with the steps of kind (NULL: none) to be run again. */
-static yyjson_mut_val *steps_again(const struct work *work, const struct ek_obj *plan,
-                                   const char *kind)
+/* The step is that of the CSV of the plan, which was deleted, or of an object that it lost. */
+static bool runs_again(const struct work *work, yyjson_val *step)
+{
+    const char *kind = ek_json_str(step, "resource", "kind", NULL);
+    const char *name = ek_json_str(step, "resource", "name", NULL);
+
+    if (!kind || !name)
+        return false;
+    if (work->next->act == EK_FF_REDO_CSV)
+        return !strcmp(kind, "ClusterServiceVersion");
+    return ek_ff_is_lost(&work->state->head, kind, name);
+}
+
+/* The steps of the plan, with those that are run again. */
+static yyjson_mut_val *steps_again(const struct work *work, const struct ek_obj *plan)
 {
     yyjson_val *steps = ek_json_get(ek_obj_root(plan), "status", "plan", NULL);
     yyjson_mut_val *copy = yyjson_mut_arr(work->doc);
@@ -118,9 +130,8 @@ static yyjson_mut_val *steps_again(const struct work *work, const struct ek_obj 
 
     yyjson_arr_foreach(steps, i, n, step)
     {
-        const char *of = ek_json_str(step, "resource", "kind", NULL);
         yyjson_mut_val *again = yyjson_val_mut_copy(work->doc, step);
-        if (of && !strcmp(of, kind))
+        if (runs_again(work, step))
             yyjson_mut_obj_put(again, yyjson_mut_str(work->doc, "status"),
                                yyjson_mut_str(work->doc, "Unknown"));
         yyjson_mut_arr_append(copy, again);
@@ -128,7 +139,7 @@ static yyjson_mut_val *steps_again(const struct work *work, const struct ek_obj 
     return copy;
 }
 
-static bool reopen(const struct work *work, const char *kind)
+static bool reopen(const struct work *work)
 {
     struct ek_obj *plan = find(work, &work->world->plans);
     yyjson_mut_val *status, *root = nested(work, "status", &status);
@@ -139,8 +150,8 @@ static bool reopen(const struct work *work, const char *kind)
     yyjson_mut_obj_add_str(work->doc, status, "phase", "Installing");
     yyjson_mut_obj_add_strcpy(work->doc, status, "message", message);
     yyjson_mut_obj_add_null(work->doc, status, "startTime");
-    if (plan && kind)
-        yyjson_mut_obj_add_val(work->doc, status, "plan", steps_again(work, plan, kind));
+    if (plan && work->next->act != EK_FF_REOPEN)
+        yyjson_mut_obj_add_val(work->doc, status, "plan", steps_again(work, plan));
     return patch(work, &plans, plan, true, root);
 }
 
@@ -267,11 +278,9 @@ bool ek_ff_act(const struct ek_ff_world *world, const struct ek_ff_state *state,
     case EK_FF_POKE:
         return poke(&work);
     case EK_FF_REOPEN:
-        return reopen(&work, NULL);
-    case EK_FF_REDO_ACCOUNT:
-        return reopen(&work, "ServiceAccount");
+    case EK_FF_REDO_LOST:
     case EK_FF_REDO_CSV:
-        return reopen(&work, "ClusterServiceVersion");
+        return reopen(&work);
     case EK_FF_SWITCH:
         return switch_group(&work, "TechPreviewUnsafeFailForward");
     case EK_FF_UNSWITCH:

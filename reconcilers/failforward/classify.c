@@ -176,7 +176,7 @@ static void classify_pending(const struct ek_ff_csv *csv, const struct ek_ff_pla
         classify_retry(csv, plan, now_ms, finding);
     } else if (strcmp(csv->reason, "RequirementsNotMet") != 0) {
         return;
-    } else if (csv->lost_account && csv->has_run) {
+    } else if (csv->has_lost && csv->has_run) {
         say_csv(csv, EK_FF_F6, EK_FF_TRANSIENT, finding);
     } else if (lasts(since_ms, EK_FF_SETTLE_MS, now_ms, finding)) {
         enum ek_ff_cause cause = ek_ff_cause_of(unmet);

@@ -373,10 +373,10 @@ static void decide_f6(struct view *view)
 {
     if (!strcmp(view->finding->reason, "OperatorConditionNotUpgradeable"))
         block(view, EK_FF_NOT_UPGRADEABLE, "the operator forbids an upgrade for now");
-    else if (view->csv->lost_account && view->csv->has_run && view->state->plan.obj &&
-             tries(view, EK_FF_REDO_ACCOUNT) < view->consent->max_retries)
-        propose(view, EK_FF_S1, EK_FF_REDO_ACCOUNT, view->state->plan.name,
-                "creates the lost ServiceAccount again");
+    else if (view->csv->has_lost && view->csv->has_run && view->state->plan.obj &&
+             tries(view, EK_FF_REDO_LOST) < view->consent->max_retries)
+        propose(view, EK_FF_S1, EK_FF_REDO_LOST, view->state->plan.name,
+                "creates the lost objects of the operator again");
     else
         decide_unhealthy(view);
 }

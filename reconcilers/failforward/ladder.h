@@ -39,20 +39,20 @@ enum ek_ff_step {
 /* The write of a step. */
 enum ek_ff_act {
     EK_FF_NO_ACT,
-    EK_FF_POKE,         /* S0, S3a: change an annotation of the subscription */
-    EK_FF_REOPEN,       /* S1 */
-    EK_FF_REDO_ACCOUNT, /* S1: and run the step of a lost ServiceAccount again */
-    EK_FF_REDO_CSV,     /* S1: and run the step of a deleted CSV again */
-    EK_FF_SWITCH,       /* S2 */
-    EK_FF_PIN,          /* S3a */
-    EK_FF_RELEASE,      /* S3b */
-    EK_FF_APPROVE,      /* S3c */
-    EK_FF_STAND_IN,     /* S3d */
-    EK_FF_CLEAR,        /* S5 */
-    EK_FF_DELETE,       /* S4, S6: delete the CSV that never ran; its manifest is kept before */
-    EK_FF_REINSTATE,    /* S6: the CSV that ran before is Succeeded again */
-    EK_FF_UNPIN,        /* restore: OLM evaluates the CSV again */
-    EK_FF_UNSWITCH,     /* restore: upgradeStrategy Default */
+    EK_FF_POKE,      /* S0, S3a: change an annotation of the subscription */
+    EK_FF_REOPEN,    /* S1 */
+    EK_FF_REDO_LOST, /* S1: and run the steps of lost objects again */
+    EK_FF_REDO_CSV,  /* S1: and run the step of a deleted CSV again */
+    EK_FF_SWITCH,    /* S2 */
+    EK_FF_PIN,       /* S3a */
+    EK_FF_RELEASE,   /* S3b */
+    EK_FF_APPROVE,   /* S3c */
+    EK_FF_STAND_IN,  /* S3d */
+    EK_FF_CLEAR,     /* S5 */
+    EK_FF_DELETE,    /* S4, S6: delete the CSV that never ran; its manifest is kept before */
+    EK_FF_REINSTATE, /* S6: the CSV that ran before is Succeeded again */
+    EK_FF_UNPIN,     /* restore: OLM evaluates the CSV again */
+    EK_FF_UNSWITCH,  /* restore: upgradeStrategy Default */
     EK_FF_ACT_MAX,
 };
 

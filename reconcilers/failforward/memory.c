@@ -14,7 +14,7 @@ const char *ek_ff_act_name(enum ek_ff_act act)
         [EK_FF_NO_ACT] = "",
         [EK_FF_POKE] = "Resolve",
         [EK_FF_REOPEN] = "Retry",
-        [EK_FF_REDO_ACCOUNT] = "RetryServiceAccount",
+        [EK_FF_REDO_LOST] = "RetryLostObjects",
         [EK_FF_REDO_CSV] = "RetryClusterServiceVersion",
         [EK_FF_SWITCH] = "SwitchOn",
         [EK_FF_PIN] = "Hold",

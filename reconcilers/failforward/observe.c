@@ -81,6 +81,73 @@ static void read_ring(yyjson_val *ring, int64_t now_ms, struct ek_ff_csv *csv)
     csv->may_have_run = csv->has_run || yyjson_arr_size(ring) >= RING_MAX;
 }
 
+static bool is_text(yyjson_val *object, const char *member, const char *text)
+{
+    return !strcmp(text_or_empty(ek_json_str(object, member, NULL)), text);
+}
+
+static bool lacks_rights(yyjson_val *requirement)
+{
+    size_t i, n;
+    yyjson_val *entry;
+
+    yyjson_arr_foreach(ek_json_get(requirement, "dependents", NULL), i, n, entry)
+    {
+        if (is_text(entry, "kind", "PolicyRule") && is_text(entry, "status", "NotSatisfied"))
+            return true;
+    }
+    return false;
+}
+
+static bool owns_definition(const struct ek_ff_csv *csv, const char *name)
+{
+    yyjson_val *owned =
+        ek_json_get(ek_obj_root(csv->obj), "spec", "customresourcedefinitions", "owned", NULL);
+    size_t i, n;
+    yyjson_val *entry;
+
+    yyjson_arr_foreach(owned, i, n, entry)
+    {
+        if (is_text(entry, "name", name))
+            return true;
+    }
+    return false;
+}
+
+/* The object of the requirement is lost, and a step makes it again. */
+static bool is_lost_here(const struct ek_ff_csv *csv, yyjson_val *requirement)
+{
+    const char *name = text_or_empty(ek_json_str(requirement, "name", NULL));
+
+    if (is_text(requirement, "kind", "ServiceAccount"))
+        return is_text(requirement, "status", "NotPresent") || lacks_rights(requirement);
+    return is_text(requirement, "kind", "CustomResourceDefinition") &&
+           is_text(requirement, "status", "NotPresent") &&
+           is_text(requirement, "message", "CRD is not present") && owns_definition(csv, name);
+}
+
+static bool is_right(const char *kind)
+{
+    return !strcmp(kind, "Role") || !strcmp(kind, "RoleBinding") || !strcmp(kind, "ClusterRole") ||
+           !strcmp(kind, "ClusterRoleBinding");
+}
+
+bool ek_ff_is_lost(const struct ek_ff_csv *csv, const char *kind, const char *name)
+{
+    yyjson_val *requirements = ek_json_get(status_of(csv->obj), "requirementStatus", NULL);
+    size_t i, n;
+    yyjson_val *entry;
+
+    yyjson_arr_foreach(requirements, i, n, entry)
+    {
+        bool is_it = is_text(entry, "kind", kind) && is_text(entry, "name", name) &&
+                     is_text(entry, "status", "NotPresent");
+        if (is_lost_here(csv, entry) && (is_it || (is_right(kind) && lacks_rights(entry))))
+            return true;
+    }
+    return false;
+}
+
 static void read_requirements(yyjson_val *requirements, struct ek_ff_csv *csv)
 {
     size_t i, n;
@@ -89,15 +156,13 @@ static void read_requirements(yyjson_val *requirements, struct ek_ff_csv *csv)
     yyjson_arr_foreach(requirements, i, n, entry)
     {
         const char *status = text_or_empty(ek_json_str(entry, "status", NULL));
-        const char *kind = text_or_empty(ek_json_str(entry, "kind", NULL));
 
         if (!strcmp(status, "Present") || !strcmp(status, "Satisfied") ||
             !strcmp(status, "DependentsSatisfied"))
             continue;
         if (!csv->unmet)
             csv->unmet = ek_json_str(entry, "message", NULL);
-        if (!csv->lost_account && !strcmp(kind, "ServiceAccount") && !strcmp(status, "NotPresent"))
-            csv->lost_account = ek_json_str(entry, "name", NULL);
+        csv->has_lost = csv->has_lost || is_lost_here(csv, entry);
     }
 }
 

@@ -54,10 +54,10 @@ struct ek_ff_csv {
     bool unhealthy;               /* one of these is ComponentUnhealthy */
     const char *failed_reason, *failed_message; /* of the last of these; "" for none */
     bool has_run;                               /* left Pending at least once */
-    bool may_have_run;        /* has_run, or status.conditions has lost its oldest entries */
-    bool converts;            /* has a conversion webhook (spec.webhookdefinitions) */
-    const char *unmet;        /* the message of a requirement that is not met; NULL for none */
-    const char *lost_account; /* a ServiceAccount that is NotPresent; NULL for none */
+    bool may_have_run; /* has_run, or status.conditions has lost its oldest entries */
+    bool converts;     /* has a conversion webhook (spec.webhookdefinitions) */
+    const char *unmet; /* the message of a requirement that is not met; NULL for none */
+    bool has_lost;     /* ek_ff_is_lost is true of an object */
 };
 
 enum ek_ff_plan_phase {
@@ -122,6 +122,15 @@ struct ek_ff_state {
  */
 void ek_ff_observe(const struct ek_ff_world *world, struct ek_obj *subscription, int64_t now_ms,
                    struct ek_ff_state *ret_state);
+
+/*
+ * True for an object of the CSV that its requirements miss and that a step of its plan makes again:
+ * a ServiceAccount, an owned CustomResourceDefinition that does not exist, and, where a
+ * ServiceAccount lacks rights, all Roles, ClusterRoles and their bindings. A definition that exists
+ * without the version of the CSV is not lost: the step would put an older one in its place
+ * (operator-lifecycle-manager at 992bb097, pkg/controller/operators/olm/requirements.go).
+ */
+bool ek_ff_is_lost(const struct ek_ff_csv *csv, const char *kind, const char *name);
 
 /*
  * The manifest of a CSV in the steps of its plan, as a new reference. NULL where the plan does not

@@ -136,6 +136,17 @@ static void add_ring(struct ek_buf *json, const struct item *item)
         ek_buf_puts(json,
                     ",{\"kind\":\"ServiceAccount\",\"name\":\"op-sa\",\"status\":\"NotPresent\","
                     "\"message\":\"Service account does not exist\"}");
+    if (option(item, "rights"))
+        ek_buf_puts(json, ",{\"kind\":\"ServiceAccount\",\"name\":\"op-sa\",\"status\":"
+                          "\"PresentNotSatisfied\",\"dependents\":[{\"kind\":\"PolicyRule\","
+                          "\"status\":\"NotSatisfied\"}]}");
+    if (option(item, "definition"))
+        ek_buf_printf(json,
+                      ",{\"kind\":\"CustomResourceDefinition\",\"name\":\"%s\",\"status\":"
+                      "\"NotPresent\",\"message\":\"CRD %s\"}",
+                      strcmp(option(item, "definition"), "required") != 0 ? "op-crd" : "other-crd",
+                      strcmp(option(item, "definition"), "unserved") != 0 ? "is not present"
+                                                                          : "version not served");
     if (option(item, "unmet"))
         ek_buf_printf(json,
                       ",{\"kind\":\"X\",\"status\":\"PresentNotSatisfied\",\"message\":\"%s\"}",
@@ -161,14 +172,17 @@ static void add_csv(struct ek_ff_scene *scene, const struct item *item)
              option(item, "copied") ? "olm.copiedFrom" : "operators.coreos.com/op.ns");
     begin(&json, "ClusterServiceVersion", option(item, "elsewhere") ? "elsewhere" : "ns", name,
           more);
-    ek_buf_printf(&json,
-                  "\"spec\":{\"replaces\":\"%s\"%s},\"status\":{\"phase\":\"%s\",\"reason\":\"%s\","
-                  "\"message\":\"%s\",\"lastTransitionTime\":\"%s\",",
-                  old ? old : "",
-                  option(item, "converts")
-                      ? ",\"webhookdefinitions\":[{\"type\":\"ConversionWebhook\"}]"
-                      : "",
-                  dash(phase), reason ? reason : "", item->message, at(option(item, "ago")));
+    ek_buf_printf(
+        &json,
+        "\"spec\":{\"replaces\":\"%s\"%s%s},\"status\":{\"phase\":\"%s\",\"reason\":\"%s\","
+        "\"message\":\"%s\",\"lastTransitionTime\":\"%s\",",
+        old ? old : "",
+        option(item, "definition")
+            ? ",\"customresourcedefinitions\":{\"owned\":[{\"name\":\"op-crd\"}]}"
+            : "",
+        option(item, "converts") ? ",\"webhookdefinitions\":[{\"type\":\"ConversionWebhook\"}]"
+                                 : "",
+        dash(phase), reason ? reason : "", item->message, at(option(item, "ago")));
     add_ring(&json, item);
     ek_buf_puts(&json, "}}");
     keep(scene, EK_FF_SCENE_CSVS, &json);
@@ -218,7 +232,9 @@ static void add_plan(struct ek_ff_scene *scene, const struct item *item)
                       item->words[2]);
     ek_buf_puts(&json,
                 "}},{\"status\":\"Created\",\"resource\":{\"kind\":\"ServiceAccount\",\"name\":"
-                "\"op-sa\"}}]}}");
+                "\"op-sa\"}},{\"status\":\"Created\",\"resource\":{\"kind\":\"Role\",\"name\":"
+                "\"op-role\"}},{\"status\":\"Present\",\"resource\":{\"kind\":"
+                "\"CustomResourceDefinition\",\"name\":\"op-crd\"}}]}}");
     keep(scene, EK_FF_SCENE_PLANS, &json);
 }
 

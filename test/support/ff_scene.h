@@ -9,7 +9,9 @@
  * unpacked=SECONDS (BundleUnpackFailed) neighbor the
  * subscription "other" csv NAME<OLD PHASE/REASON [WORD...] ['MESSAGE']   "<OLD" may be absent.
  * Words: ran, entries=N (status.conditions has N Pending ones), fails=N/REASON, ago=SECONDS (since
- * when), made=SECONDS, account (lost), unmet, converts, copied, elsewhere (of another namespace)
+ * when), made=SECONDS, account, rights,
+ * definition=lost|unserved|required (that are lost), unmet, converts, copied,
+ * elsewhere (of another namespace)
  * plan NAME CSV PHASE [WORD...] ['MESSAGE'] words: gen=N, ago=SECONDS, done=SECONDS,
  * retried=SECONDS (by S1, not begun since), check=SECONDS (MESSAGE is of InstallCheckFailed),
  * ours cond CSV STATUS [override] Upgradeable of an

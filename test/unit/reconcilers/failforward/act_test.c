@@ -86,31 +86,45 @@ START_TEST(bodies)
 }
 END_TEST
 
-/* S1 on a plan that is complete: only the steps of the lost object run again. */
+/* S1 on a plan that is complete: only the steps of the lost objects run again. Steps: the CSV, a
+ * ServiceAccount, a Role, a definition. */
 START_TEST(steps_run_again)
 {
-    EK_AUTO(ek_intents) intents;
-    struct ek_ff_scene scene;
-    struct ek_ff_state state;
     static const struct {
         enum ek_ff_act act;
-        const char *csv, *account;
-    } cases[] = {{EK_FF_REDO_ACCOUNT, "Created", "Unknown"},
-                 {EK_FF_REDO_CSV, "Unknown", "Created"}};
+        const char *lost, *steps[4];
+    } cases[] = {
+        {EK_FF_REDO_LOST, "account", {"Created", "Unknown", "Created", "Present"}},
+        {EK_FF_REDO_LOST, "rights", {"Created", "Created", "Unknown", "Present"}},
+        {EK_FF_REDO_LOST, "definition=lost", {"Created", "Created", "Created", "Unknown"}},
+        {EK_FF_REDO_LOST, "rights definition=lost", {"Created", "Created", "Unknown", "Unknown"}},
+        {EK_FF_REDO_LOST,
+         "account definition=unserved",
+         {"Created", "Unknown", "Created", "Present"}},
+        {EK_FF_REDO_CSV, "account", {"Unknown", "Created", "Created", "Present"}},
+    };
 
-    ek_intents_init(&intents);
-    ek_ff_scene_init(&scene, SCENE);
-    observe(&scene, &state);
     for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
+        EK_AUTO(ek_intents) intents;
+        EK_AUTOFREE char *text = ek_xasprintf(
+            "og on; cat; sub v2 v2; csv v2 Pending/RequirementsNotMet ran %s; plan p2 v2 Complete",
+            cases[i].lost);
+        struct ek_ff_scene scene;
+        struct ek_ff_state state;
         const struct ek_ff_next next = {.act = cases[i].act, .target = "p2"};
+        ek_intents_init(&intents);
+        ek_ff_scene_init(&scene, text);
+        observe(&scene, &state);
         ck_assert(ek_ff_act(&scene.world, &state, &next, EK_FF_NOW, &intents));
-        EK_AUTOPTR(ek_obj, ek_obj_unref) *patch = ek_obj_from_mut(intents.items[i].content);
+        EK_AUTOPTR(ek_obj, ek_obj_unref) *patch = ek_obj_from_mut(intents.items[0].content);
         yyjson_val *plan = ek_json_get(ek_obj_root(patch), "status", "plan", NULL);
-        ck_assert_uint_eq(yyjson_arr_size(plan), 2);
-        ck_assert_str_eq(ek_json_str(yyjson_arr_get(plan, 0), "status", NULL), cases[i].csv);
-        ck_assert_str_eq(ek_json_str(yyjson_arr_get(plan, 1), "status", NULL), cases[i].account);
+        ck_assert_uint_eq(yyjson_arr_size(plan), 4);
+        for (size_t j = 0; j < 4; j++)
+            ck_assert_msg(
+                !strcmp(ek_json_str(yyjson_arr_get(plan, j), "status", NULL), cases[i].steps[j]),
+                "case %zu, step %zu", i, j);
+        ek_ff_scene_done(&scene);
     }
-    ek_ff_scene_done(&scene);
 }
 END_TEST
 

@@ -28,6 +28,7 @@ static const char *const subs[] = {
 static const char held[] = "Failed/InstallComponentFailedNoRetry '" EK_FF_PIN_MESSAGE "'";
 static const char *const phases[] = {"Pending/RequirementsNotMet",
                                      "Pending/RequirementsNotMet ran account",
+                                     "Pending/RequirementsNotMet ran rights definition=lost",
                                      "Pending/NeedsReinstall ran fails=3/ComponentUnhealthy",
                                      held,
                                      "Failed/InstallComponentFailedNoRetry ran 'exceeded quota'",
