@@ -21,6 +21,12 @@ bool ek_ff_is_held(const struct ek_ff_csv *csv)
     return csv->phase == EK_FF_FAILED && !strcmp(csv->reason, "InstallComponentFailedNoRetry");
 }
 
+bool ek_ff_lacks_mode(const struct ek_ff_csv *csv)
+{
+    return csv->phase == EK_FF_FAILED && (!strcmp(csv->reason, "UnsupportedOperatorGroup") ||
+                                          !strcmp(csv->reason, "InvalidInstallModes"));
+}
+
 static const char *phase_name(enum ek_ff_phase phase)
 {
     static const char *const names[EK_FF_PHASE_MAX] = {
@@ -236,6 +242,13 @@ static void say_subscription(const struct ek_ff_state *state, enum ek_ff_class c
     finding->since_ms = EK_TIME_UNSET;
 }
 
+/* A version without the install mode that was released to one that has run since: OLM does not
+ * delete it, and a chain with it is not resolved while fail forward is on. */
+static bool has_rest(const struct ek_ff_state *state)
+{
+    return state->stuck.obj && ek_ff_lacks_mode(&state->stuck) && state->head.has_run;
+}
+
 /* ResolutionFailed=True proves nothing while an upgrade is under way, and stays after the upgrade
  * until the next resolution: it counts when it is younger than the installed version. */
 static bool is_unresolvable(const struct ek_ff_state *state)
@@ -244,7 +257,8 @@ static bool is_unresolvable(const struct ek_ff_state *state)
         return false;
     if (!state->head.obj)
         return !*state->current;
-    return state->head.phase == EK_FF_SUCCEEDED && state->alone && !state->stuck.obj &&
+    return state->head.phase == EK_FF_SUCCEEDED &&
+           (has_rest(state) || (state->alone && !state->stuck.obj)) &&
            state->resolution_ms != EK_TIME_UNSET && state->resolution_ms > state->head.since_ms;
 }
 
@@ -252,7 +266,7 @@ static void find_failure(const struct ek_ff_state *state, int64_t now_ms,
                          struct ek_ff_finding *finding)
 {
     *finding = (struct ek_ff_finding){.failing = "", .text = "", .since_ms = EK_TIME_UNSET};
-    if (state->stuck.obj) {
+    if (state->stuck.obj && !has_rest(state)) {
         classify_csv(&state->stuck, &state->stuck_plan, now_ms, finding);
         finding->failing = state->stuck.name;
         finding->is_stuck = finding->class != EK_FF_HEALTHY;
@@ -280,6 +294,8 @@ static void find_failure(const struct ek_ff_state *state, int64_t now_ms,
     } else if (is_unresolvable(state)) {
         say_subscription(state, EK_FF_F9, "ResolutionFailed", state->resolution, finding);
         finding->since_ms = state->resolution_ms;
+        if (has_rest(state))
+            finding->cause = EK_FF_ADMIN;
     }
     if (state->n_groups > 1 && *state->current) {
         say_subscription(state, EK_FF_F9, "OperatorGroups",

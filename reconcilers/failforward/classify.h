@@ -61,4 +61,10 @@ const char *ek_ff_class_name(enum ek_ff_class class);
  * 992bb097, pkg/controller/operators/olm/operator.go:transitionCSVState). */
 bool ek_ff_is_held(const struct ek_ff_csv *csv);
 
+/* True for a CSV that Failed because it lacks an install mode: another version can have the mode.
+ * OLM evaluates such a CSV no further, and puts it back to Failed when it is released
+ * (operator-lifecycle-manager at 992bb097, pkg/controller/operators/olm/operator.go:
+ * transitionCSVState). */
+bool ek_ff_lacks_mode(const struct ek_ff_csv *csv);
+
 #endif

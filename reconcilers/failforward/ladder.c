@@ -624,12 +624,22 @@ static bool withdraw(struct view *view)
     return false;
 }
 
+/* No version can help, but for one that is not upgradeable yet, or that lacks an install mode which
+ * the version that waits behind it has. */
+static bool needs_admin(const struct view *view)
+{
+    const struct ek_ff_finding *finding = view->finding;
+    bool waits = finding->is_stuck && view->state->head.phase == EK_FF_PENDING;
+
+    return finding->cause == EK_FF_ADMIN && !(waits && ek_ff_lacks_mode(view->csv)) &&
+           strcmp(finding->reason, "OperatorConditionNotUpgradeable") != 0;
+}
+
 static void decide_as_if(struct view *view)
 {
     const struct ek_ff_finding *finding = view->finding;
 
-    if (finding->cause == EK_FF_ADMIN &&
-        strcmp(finding->reason, "OperatorConditionNotUpgradeable") != 0)
+    if (needs_admin(view))
         block(view, EK_FF_NEEDS_ADMIN, "an administrator must remove the cause");
     else if (finding->class == EK_FF_HEALTHY || finding->class == EK_FF_F9)
         decide_idle(view);

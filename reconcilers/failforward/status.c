@@ -54,6 +54,9 @@ static const char *admin_remedy(const char *text)
         return "Create the OperatorGroup, or the ServiceAccount that spec.serviceAccountName of "
                "the "
                "OperatorGroup names.";
+    if (strstr(text, "in phase Failed instead of"))
+        return "Delete the ClusterServiceVersion that the message names: it lacks the install "
+               "mode, and the version that replaces it runs.";
     if (strstr(text, "because it is being terminated"))
         return "Wait until the namespace is gone, and install the operator in a new one.";
     if (strstr(text, "is forbidden: ") && !strstr(text, "is forbidden: User "))

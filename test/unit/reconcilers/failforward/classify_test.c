@@ -154,6 +154,10 @@ static const struct {
      OK "sub v2 v2 unresolved=60; csv v2 Succeeded ran ago=50", "", "", NULL, NULL, 0},
     {"F9: two operator groups", "og; og; cat; sub v1 v1; csv v1 Succeeded ran ago=900", "F9", "",
      "Subscription", "op", EK_FF_ADMIN},
+    {"F9: the rest of a version without the install mode",
+     OK "sub v3 v3 unresolved=30; csv v2 Failed/UnsupportedOperatorGroup; csv v3<v2 Succeeded ran "
+        "ago=60",
+     "F9", "", "Subscription", "op", EK_FF_ADMIN},
     {"F10: crashes",
      OK
      "sub v2 v2; csv v2 Pending/NeedsReinstall ran fails=2/ComponentUnhealthy; plan p2 v2 Complete",

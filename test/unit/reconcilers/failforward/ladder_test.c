@@ -41,6 +41,10 @@
     "gen=2 ago=600 'error validating ns/old: updated validation is too restrictive: x'; "
 #define V3 "csv v3<v2 Pending/RequirementsUnknown; plan p3 v3 Complete gen=3; "
 
+#define NOMODE                                                                                     \
+    "sub v3 v3; csv v1 Replacing ran; csv v2<v1 Failed/UnsupportedOperatorGroup ago=60; plan p2 "  \
+    "v2 Complete gen=2; plan p3 v3 Complete gen=3; "
+
 static const struct ek_ff_step_row rows[] = {
     /* the acceptance cases, by number */
     {"1 off: nothing", ON G1, {.from_failing = "v3", .off = true}, "none", NULL, 0},
@@ -446,6 +450,49 @@ static const struct ek_ff_step_row rows[] = {
      "p2",
      EK_FF_REDO_CSV},
     {"the plan was deleted", ON "sub v2 v1 ref=p2; csv v1 Succeeded ran", {0}, "S0", NULL, 0},
+    {"a version without the install mode: releases it to the one that waits",
+     ON NOMODE "csv v3<v2 Pending/RequirementsNotMet ago=60",
+     {0},
+     "S3b",
+     "v2",
+     EK_FF_RELEASE},
+    {"a version without the install mode: the operator group may change",
+     ON NOMODE "csv v3<v2 Pending/RequirementsNotMet ago=60",
+     {.grace = 300},
+     "S0",
+     NULL,
+     0},
+    {"a version without the install mode: the next one lacks it, too",
+     ON NOMODE "csv v3<v2 Failed/UnsupportedOperatorGroup ago=60",
+     {0},
+     "Blocked:NeedsAdmin",
+     NULL,
+     0},
+    {"a version without the install mode: none waits",
+     ON "sub v2 v2; csv v1 Replacing ran; csv v2<v1 Failed/UnsupportedOperatorGroup ago=60",
+     {0},
+     "Blocked:NeedsAdmin",
+     NULL,
+     0},
+    {"a version without the install mode: a rest once the next one runs",
+     ON NOMODE "csv v3<v2 Succeeded ran ago=60",
+     {0},
+     "none",
+     NULL,
+     0},
+    {"a version without the install mode: a rest while the next one installs",
+     ON NOMODE "csv v3<v2 Installing ran ago=5",
+     {0},
+     "none",
+     NULL,
+     0},
+    {"a version without the install mode: the rest is in the way of a resolution",
+     ON "sub v3 v3 unresolved=30; csv v2 Failed/UnsupportedOperatorGroup; csv v3<v2 Succeeded ran "
+        "ago=60",
+     {0},
+     "Blocked:NeedsAdmin",
+     NULL,
+     0},
     {"startingCSV",
      ON "sub v1 - start=v1; plan p1 v1 Failed ago=60 'v1 is invalid: x'",
      {.from_failing = "v2"},
