@@ -17,20 +17,40 @@ static bool is_back(const struct ek_ff_state *state, const struct ek_ff_memory *
                        made_ms <= memory->since_ms);
 }
 
+/* Another CSV fails in place of the one that failed. What was done for either is kept until the
+ * episode ends: versions of a chain that fail in turn have the tries of one version each. */
+static void turn_to(const char *failing, struct ek_ff_memory *memory)
+{
+    struct ek_ff_past known = {0};
+    size_t at = 0;
+
+    while (at < EK_FF_PAST_MAX - 1 && strcmp(memory->past[at].failing, failing) != 0)
+        at++;
+    if (!strcmp(memory->past[at].failing, failing))
+        known = memory->past[at];
+    if (*memory->failing) {
+        memmove(&memory->past[1], &memory->past[0], at * sizeof memory->past[0]);
+        memcpy(memory->past[0].failing, memory->failing, sizeof memory->failing);
+        memcpy(memory->past[0].acts, memory->acts, sizeof memory->acts);
+    }
+    memcpy(memory->acts, known.acts, sizeof memory->acts);
+    snprintf(memory->failing, sizeof memory->failing, "%s", failing);
+}
+
 void ek_ff_remember(const struct ek_ff_state *state, const struct ek_ff_finding *finding,
                     int64_t now_ms, struct ek_ff_memory *memory)
 {
-    bool fails = finding->class != EK_FF_HEALTHY && finding->class != EK_FF_F9;
+    bool fails = finding->class != EK_FF_HEALTHY && *finding->failing;
 
     if (!fails) {
         if (*memory->failing && state->head.phase == EK_FF_SUCCEEDED && !is_back(state, memory)) {
             memset(memory->acts, 0, sizeof memory->acts);
+            memset(memory->past, 0, sizeof memory->past);
             memory->failing[0] = '\0';
             memory->recovered = true;
         }
     } else if (strcmp(memory->failing, finding->failing) != 0 || !*memory->failing) {
-        memset(memory->acts, 0, sizeof memory->acts);
-        snprintf(memory->failing, sizeof memory->failing, "%s", finding->failing);
+        turn_to(finding->failing, memory);
         memory->since_ms = finding->since_ms == EK_TIME_UNSET ? now_ms : finding->since_ms;
         memory->recovered = false;
     }

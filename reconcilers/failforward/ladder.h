@@ -85,15 +85,28 @@ struct ek_ff_consent {
 
 #define EK_FF_NAME_MAX 254 /* of a Kubernetes object, with the NUL */
 
+/* How often a write was carried out. */
+struct ek_ff_tries {
+    unsigned n;
+    int64_t last_ms; /* the last time */
+};
+
+/* Versions of an episode that are remembered beside the one that fails. */
+#define EK_FF_PAST_MAX 4
+
+/* Another version that failed in the episode, and what was done for it. */
+struct ek_ff_past {
+    char failing[EK_FF_NAME_MAX]; /* "" for none */
+    struct ek_ff_tries acts[EK_FF_ACT_MAX];
+};
+
 /* What was done in this episode and earlier; zero for a subscription that was never acted upon. */
 struct ek_ff_memory {
-    char failing[EK_FF_NAME_MAX]; /* the CSV that the episode is about; "" for none */
-    int64_t since_ms;             /* start of the episode */
-    struct {
-        unsigned n;      /* in this episode */
-        int64_t last_ms; /* the last time */
-    } acts[EK_FF_ACT_MAX];
-    unsigned hops; /* within the day that began at hops_ms */
+    char failing[EK_FF_NAME_MAX];           /* the CSV that the episode is about; "" for none */
+    int64_t since_ms;                       /* since when it fails */
+    struct ek_ff_tries acts[EK_FF_ACT_MAX]; /* for this CSV, in this episode */
+    struct ek_ff_past past[EK_FF_PAST_MAX]; /* the one that failed last comes first */
+    unsigned hops;                          /* within the day that began at hops_ms */
     int64_t hops_ms;
     char pinned[EK_FF_NAME_MAX]; /* the CSV that we hold in Failed; "" for none */
     bool switched;               /* we switched the operator group on */

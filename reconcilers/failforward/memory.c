@@ -56,6 +56,22 @@ static unsigned read_count(yyjson_val *object, const char *member)
     return n < 0 ? 0 : n < COUNT_MAX ? (unsigned)n : COUNT_MAX;
 }
 
+static void read_writes(yyjson_val *object, int64_t now_ms, struct ek_ff_tries acts[EK_FF_ACT_MAX])
+{
+    yyjson_val *entry;
+    size_t i, n;
+
+    yyjson_arr_foreach(ek_json_get(object, "writes", NULL), i, n, entry)
+    {
+        const char *name = ek_json_text(entry, "name");
+        for (int act = EK_FF_POKE; act < EK_FF_ACT_MAX; act++)
+            if (!strcmp(name, ek_ff_act_name((enum ek_ff_act)act))) {
+                acts[act].n = read_count(entry, "count");
+                acts[act].last_ms = read_time(entry, "lastTime", now_ms);
+            }
+    }
+}
+
 void ek_ff_memory_read(yyjson_val *episode, int64_t now_ms, struct ek_ff_memory *ret_memory)
 {
     struct ek_ff_memory *m = ret_memory;
@@ -74,14 +90,13 @@ void ek_ff_memory_read(yyjson_val *episode, int64_t now_ms, struct ek_ff_memory 
     m->recovered = yyjson_is_true(ek_json_get(episode, "recovered", NULL));
     m->hops = read_count(episode, "hops");
     m->hops_ms = read_time(episode, "hopsSince", now_ms);
-    yyjson_arr_foreach(ek_json_get(episode, "writes", NULL), i, n, entry)
+    read_writes(episode, now_ms, m->acts);
+    yyjson_arr_foreach(ek_json_get(episode, "before", NULL), i, n, entry)
     {
-        const char *name = ek_json_text(entry, "name");
-        for (int act = EK_FF_POKE; act < EK_FF_ACT_MAX; act++)
-            if (!strcmp(name, ek_ff_act_name((enum ek_ff_act)act))) {
-                m->acts[act].n = read_count(entry, "count");
-                m->acts[act].last_ms = read_time(entry, "lastTime", now_ms);
-            }
+        if (i == EK_FF_PAST_MAX || !*m->failing)
+            break;
+        read_name(entry, "failing", m->past[i].failing);
+        read_writes(entry, now_ms, m->past[i].acts);
     }
 }
 
@@ -93,20 +108,38 @@ static void put_time(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *me
         yyjson_mut_obj_add_strcpy(doc, object, member, ek_time_format(ms, time));
 }
 
-static void put_writes(yyjson_mut_doc *doc, yyjson_mut_val *episode, const struct ek_ff_memory *m)
+static void put_writes(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                       const struct ek_ff_tries acts[EK_FF_ACT_MAX])
 {
     yyjson_mut_val *list = yyjson_mut_arr(doc);
 
     for (int act = EK_FF_POKE; act < EK_FF_ACT_MAX; act++) {
-        if (!m->acts[act].n)
+        if (!acts[act].n)
             continue;
         yyjson_mut_val *entry = yyjson_mut_arr_add_obj(doc, list);
         yyjson_mut_obj_add_str(doc, entry, "name", ek_ff_act_name((enum ek_ff_act)act));
-        yyjson_mut_obj_add_uint(doc, entry, "count", m->acts[act].n);
-        put_time(doc, entry, "lastTime", m->acts[act].last_ms);
+        yyjson_mut_obj_add_uint(doc, entry, "count", acts[act].n);
+        put_time(doc, entry, "lastTime", acts[act].last_ms);
     }
     if (yyjson_mut_arr_size(list))
-        yyjson_mut_obj_add_val(doc, episode, "writes", list);
+        yyjson_mut_obj_add_val(doc, object, "writes", list);
+}
+
+/* A version without a write has nothing to remember. */
+static void put_past(yyjson_mut_doc *doc, yyjson_mut_val *episode, const struct ek_ff_memory *m)
+{
+    yyjson_mut_val *list = yyjson_mut_arr(doc);
+
+    for (size_t i = 0; *m->failing && i < EK_FF_PAST_MAX; i++) {
+        yyjson_mut_val *entry = yyjson_mut_obj(doc);
+        put_writes(doc, entry, m->past[i].acts);
+        if (!*m->past[i].failing || !yyjson_mut_obj_size(entry))
+            continue;
+        yyjson_mut_obj_add_strcpy(doc, entry, "failing", m->past[i].failing);
+        yyjson_mut_arr_append(list, entry);
+    }
+    if (yyjson_mut_arr_size(list))
+        yyjson_mut_obj_add_val(doc, episode, "before", list);
 }
 
 yyjson_mut_val *ek_ff_memory_write(yyjson_mut_doc *doc, const struct ek_ff_memory *memory)
@@ -128,6 +161,7 @@ yyjson_mut_val *ek_ff_memory_write(yyjson_mut_doc *doc, const struct ek_ff_memor
         yyjson_mut_obj_add_uint(doc, episode, "hops", memory->hops);
         put_time(doc, episode, "hopsSince", memory->hops_ms);
     }
-    put_writes(doc, episode, memory);
+    put_writes(doc, episode, memory->acts);
+    put_past(doc, episode, memory);
     return yyjson_mut_obj_size(episode) ? episode : NULL;
 }

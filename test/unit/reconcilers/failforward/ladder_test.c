@@ -555,6 +555,62 @@ START_TEST(episodes)
 }
 END_TEST
 
+/* Two versions of a chain fail in turn, because a person takes the release of one back: each has
+ * the tries of one version. */
+START_TEST(turns)
+{
+#define CHAIN(v2)                                                                                  \
+    ON "sub v3 v3; csv v1 Replacing ran; csv v2<v1 " v2 "; csv v3<v2 "                             \
+       "Pending/RequirementsNotMet; plan p2 v2 Failed gen=2 ago=700 'C is invalid: x'; "           \
+       "plan p3 v3 Failed gen=3 ago=600 'C is invalid: x'"
+    static const char *const scenes[] = {CHAIN("Pending/RequirementsNotMet"), CHAIN("Replacing")};
+    struct ek_ff_memory memory = {0};
+    unsigned releases = 0, holds = 0;
+
+    for (int i = 0; i < 60; i++) {
+        struct ek_ff_scene scene;
+        struct ek_ff_judged j;
+        const struct ek_ff_given given = {0};
+        int64_t now_ms = EK_FF_NOW + i * INT64_C(150000);
+        ek_ff_scene_init(&scene, scenes[i % 2]);
+        ek_ff_scene_judge(&scene, &given, &j);
+        j.consent.max_hops = 100;
+        ek_ff_remember(&j.state, &j.finding, now_ms, &memory);
+        ek_ff_decide(&j.state, &j.finding, &j.edges, &j.consent, &memory, now_ms, &j.next);
+        releases += j.next.act == EK_FF_RELEASE;
+        holds += j.next.act == EK_FF_PIN;
+        ek_ff_note(&j.next, now_ms, &memory);
+        ek_ff_scene_done(&scene);
+    }
+    ck_assert_uint_eq(releases, 3);
+    ck_assert_uint_eq(holds, 1);
+    ck_assert_uint_eq(memory.hops, 1);
+}
+END_TEST
+
+/* The tries of a version are forgotten once the operator is healthy. */
+START_TEST(turns_end)
+{
+    static const char *const scenes[] = {ON G1, CHAIN("Replacing"),
+                                         ON "sub v3 v3; csv v3 Succeeded ran ago=900", ON G1};
+    static const unsigned kept[] = {0, 0, 0, 0};
+    struct ek_ff_memory memory = {0};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(scenes); i++) {
+        struct ek_ff_scene scene;
+        struct ek_ff_judged j;
+        const struct ek_ff_given given = {0};
+        ek_ff_scene_init(&scene, scenes[i]);
+        ek_ff_scene_judge(&scene, &given, &j);
+        ek_ff_remember(&j.state, &j.finding, EK_FF_NOW, &memory);
+        ck_assert_uint_eq(memory.acts[EK_FF_PIN].n, kept[i]);
+        const struct ek_ff_next pin = {.act = EK_FF_PIN, .target = "v2"};
+        ek_ff_note(&pin, EK_FF_NOW, &memory);
+        ek_ff_scene_done(&scene);
+    }
+}
+END_TEST
+
 /* A version that is left behind counts once for the day. */
 START_TEST(hops)
 {
@@ -586,6 +642,8 @@ int main(void)
 
     tcase_add_loop_test(tc, steps, 0, EK_ARRAY_SIZE(rows));
     tcase_add_test(tc, episodes);
+    tcase_add_test(tc, turns);
+    tcase_add_test(tc, turns_end);
     tcase_add_test(tc, hops);
     return ek_test_run("ladder", tc);
 }

@@ -23,6 +23,18 @@ static const struct {
      "\"recovered\":true,\"hops\":2,\"hopsSince\":\"2025-12-31T22:00:00Z\",\"writes\":[{\"name\":"
      "\"Hold\",\"count\":3,\"lastTime\":\"2025-12-31T23:59:00Z\"}]}",
      NULL},
+    {"another version that failed",
+     "{\"failing\":\"v3\",\"since\":\"2025-12-31T23:00:00Z\",\"before\":[{\"writes\":[{\"name\":"
+     "\"Release\",\"count\":2,\"lastTime\":\"2025-12-31T23:59:00Z\"}],\"failing\":\"v2\"}]}",
+     NULL},
+    {"other versions without a failure",
+     "{\"before\":[{\"failing\":\"v2\",\"writes\":[{\"name\":"
+     "\"Release\",\"count\":2}]}]}",
+     "null"},
+    {"more versions than are remembered, and others without a write",
+     "{\"failing\":\"v9\",\"since\":\"2025-12-31T23:00:00Z\",\"before\":[{\"failing\":\"v8\"},7,{},"
+     "{\"failing\":\"v5\"},{\"failing\":\"v4\",\"writes\":[{\"name\":\"Hold\",\"count\":1}]}]}",
+     "{\"failing\":\"v9\",\"since\":\"2025-12-31T23:00:00Z\"}"},
     {"a failure without its begin is none", "{\"failing\":\"v2\"," HELD "}", "{" HELD "}"},
     {"a begin that is no time", "{\"failing\":\"v2\",\"since\":\"soon\"}", "null"},
     {"a time to come is now", "{\"failing\":\"v2\",\"since\":\"2027-01-01T00:00:00Z\"}",
