@@ -257,6 +257,8 @@ static bool is_unresolvable(const struct ek_ff_state *state)
         return false;
     if (!state->head.obj)
         return !*state->current;
+    if (state->culprit && state->head.phase == EK_FF_SUCCEEDED)
+        return true;
     return state->head.phase == EK_FF_SUCCEEDED &&
            (has_rest(state) || (state->alone && !state->stuck.obj)) &&
            state->resolution_ms != EK_TIME_UNSET && state->resolution_ms > state->head.since_ms;
@@ -294,8 +296,10 @@ static void find_failure(const struct ek_ff_state *state, int64_t now_ms,
     } else if (is_unresolvable(state)) {
         say_subscription(state, EK_FF_F9, "ResolutionFailed", state->resolution, finding);
         finding->since_ms = state->resolution_ms;
-        if (has_rest(state))
+        if (has_rest(state) || (state->culprit && !strcmp(state->culprit, state->name)))
             finding->cause = EK_FF_ADMIN;
+        else
+            finding->neighbor = state->culprit;
     }
     if (state->n_groups > 1 && *state->current) {
         say_subscription(state, EK_FF_F9, "OperatorGroups",
@@ -309,4 +313,47 @@ void ek_ff_classify(const struct ek_ff_state *state, int64_t now_ms,
 {
     find_failure(state, now_ms, ret_finding);
     ek_ff_find_hook(&state->hooks, ret_finding->text, &ret_finding->hook);
+}
+
+/* The plan that waits is not that of the version to which the catalog leads now: OLM makes no plan
+ * for the new one while the old one waits. */
+static bool is_overtaken(const struct ek_ff_state *state, const struct ek_ff_edges *edges,
+                         int64_t now_ms, struct ek_ff_finding *finding)
+{
+    return state->offered && state->waiting.obj &&
+           strcmp(state->current, edges->from_failing.next) != 0 &&
+           lasts(state->waiting.created_ms, EK_FF_SETTLE_MS, now_ms, finding);
+}
+
+static bool is_untaken(const struct ek_ff_state *state, const struct ek_ff_edges *edges,
+                       int64_t now_ms, struct ek_ff_finding *finding)
+{
+    int64_t changed_ms = edges->changed_ms ? edges->changed_ms : EK_TIME_UNSET;
+
+    return state->head.phase == EK_FF_SUCCEEDED && !state->offered && !state->busy &&
+           !state->resolution && !state->stuck.obj && state->alone &&
+           lasts(state->head.since_ms, EK_FF_TAKE_MS, now_ms, finding) &&
+           lasts(changed_ms, EK_FF_TAKE_MS, now_ms, finding);
+}
+
+void ek_ff_classify_edges(const struct ek_ff_state *state, const struct ek_ff_edges *edges,
+                          int64_t now_ms, struct ek_ff_finding *finding)
+{
+    if (finding->class != EK_FF_HEALTHY || !edges->known || !edges->from_failing.next ||
+        !state->catalog_ready)
+        return;
+    if (is_overtaken(state, edges, now_ms, finding)) {
+        say_subscription(state, EK_FF_F9, "Overtaken",
+                         "the catalog has another version than the plan that waits for approval",
+                         finding);
+        finding->cause = EK_FF_ADMIN;
+    } else if (is_untaken(state, edges, now_ms, finding)) {
+        say_subscription(state, EK_FF_F9, "NotTaken",
+                         "OLM reports no error and does not take the version that follows: another "
+                         "operator of the namespace owns a kind of it, or no catalog has a kind "
+                         "that it requires",
+                         finding);
+        finding->cause = EK_FF_ADMIN;
+        finding->is_untaken = true;
+    }
 }

@@ -7,6 +7,7 @@
 #define RECONCILERS_FAILFORWARD_CLASSIFY_H
 
 #include "reconcilers/failforward/cause.h"
+#include "reconcilers/failforward/edges.h"
 #include "reconcilers/failforward/observe.h"
 
 enum ek_ff_class {
@@ -48,11 +49,24 @@ struct ek_ff_finding {
     const char *text;           /* its message; never NULL */
     int64_t since_ms;           /* since when, as far as the object says; EK_TIME_UNSET */
     int64_t again_ms;           /* judge again at this time without a change; 0: no need */
+    const char *neighbor;       /* the other subscription that cannot be resolved; NULL */
+    bool is_untaken;            /* an edge leads on, and OLM does not take it */
     struct ek_ff_hook hook;     /* the webhook that text names; kind NULL: none that OLM made */
 };
 
 void ek_ff_classify(const struct ek_ff_state *state, int64_t now_ms,
                     struct ek_ff_finding *ret_finding);
+
+/* OLM takes an edge within this time, in milliseconds: a minute. */
+#define EK_FF_TAKE_MS INT64_C(60000)
+
+/*
+ * What the edges say about a healthy finding: an edge leads on, and OLM resolves without an error
+ * and does not take it, or holds on to a plan that waits for approval and that the catalog has
+ * overtaken. Leaves every other finding as it is.
+ */
+void ek_ff_classify_edges(const struct ek_ff_state *state, const struct ek_ff_edges *edges,
+                          int64_t now_ms, struct ek_ff_finding *finding);
 
 /* "F1" to "F10"; "" for healthy. */
 const char *ek_ff_class_name(enum ek_ff_class class);

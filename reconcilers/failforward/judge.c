@@ -200,6 +200,7 @@ static void decide(const struct ek_ff_inputs *in, struct ek_ff_verdict *v, struc
     ek_ff_find_edges(catalog.graph, &v->state, &v->finding, &v->edges);
     v->edges.changed_ms = catalog.changed_ms;
     keep_catalog(v, arena);
+    ek_ff_classify_edges(&v->state, &v->edges, in->now_ms, &v->finding);
     ek_ff_decide(&v->state, &v->finding, &v->edges, &v->consent, &v->memory, in->now_ms, &v->next);
     forget_changes(in, v);
     await_catalog(in, &catalog, v);

@@ -23,29 +23,6 @@ struct view {
     struct ek_ff_next *next;
 };
 
-const char *ek_ff_step_name(enum ek_ff_step step)
-{
-    static const char *const names[EK_FF_STEP_MAX] = {"none", "S0",      "S1",     "S2", "S3a",
-                                                      "S3b",  "S3c",     "S3d",    "S4", "S5",
-                                                      "S6",   "Restore", "Blocked"};
-    return names[step];
-}
-
-const char *ek_ff_blocked_name(enum ek_ff_blocked blocked)
-{
-    static const char *const names[EK_FF_BLOCKED_MAX] = {"",
-                                                         "IncompatibleCRD",
-                                                         "NeedsAdmin",
-                                                         "NoEdge",
-                                                         "NamespaceShared",
-                                                         "ManualApproval",
-                                                         "NotUpgradeable",
-                                                         "BudgetExhausted",
-                                                         "StartingCSV",
-                                                         "ActionNotAllowed"};
-    return names[blocked];
-}
-
 static void propose(struct view *view, enum ek_ff_step step, enum ek_ff_act act, const char *target,
                     const char *why)
 {
@@ -480,6 +457,11 @@ static void decide_idle(struct view *view)
              head->phase == EK_FF_SUCCEEDED && state->alone)
         propose(view, EK_FF_RESTORE, EK_FF_UNSWITCH, ek_obj_name(state->group),
                 "the old versions are gone: restores the operator group");
+    else if (view->finding->neighbor)
+        block(view, EK_FF_NAMESPACE_SHARED,
+              "OLM resolves a namespace as one, and cannot resolve another subscription of it");
+    else if (view->finding->is_untaken)
+        propose(view, EK_FF_S0, EK_FF_POKE, state->name, "has OLM resolve again");
     else if (stale && view->now_ms - since >= EK_FF_SETTLE_MS &&
              view->now_ms - view->memory->acts[EK_FF_POKE].last_ms >= EK_FF_VERIFY_MS &&
              tries(view, EK_FF_POKE) < view->consent->max_retries)
@@ -624,6 +606,15 @@ static bool withdraw(struct view *view)
     return false;
 }
 
+/* OLM resolves and leaves the edge that leads on alone: either it has not resolved since, which a
+ * change of the subscription makes it do, or a person must act. */
+static bool may_resolve_again(const struct view *view)
+{
+    return view->finding->is_untaken &&
+           (!tries(view, EK_FF_POKE) ||
+            view->now_ms - view->memory->acts[EK_FF_POKE].last_ms < EK_FF_VERIFY_MS);
+}
+
 /* No version can help, but for one that is not upgradeable yet, or that lacks an install mode which
  * the version that waits behind it has. */
 static bool needs_admin(const struct view *view)
@@ -631,7 +622,8 @@ static bool needs_admin(const struct view *view)
     const struct ek_ff_finding *finding = view->finding;
     bool waits = finding->is_stuck && view->state->head.phase == EK_FF_PENDING;
 
-    return finding->cause == EK_FF_ADMIN && !(waits && ek_ff_lacks_mode(view->csv)) &&
+    return finding->cause == EK_FF_ADMIN && !may_resolve_again(view) &&
+           !(waits && ek_ff_lacks_mode(view->csv)) &&
            strcmp(finding->reason, "OperatorConditionNotUpgradeable") != 0;
 }
 

@@ -356,7 +356,7 @@ static bool owns_plan(const struct ek_ff_state *state, const struct ek_obj *plan
     return false;
 }
 
-/* The newest plan of the subscription, where it waits for approval. */
+/* The newest plan of the subscription, where it waits for approval; and whether any plan runs. */
 static void find_waiting(const struct ek_ff_world *world, struct ek_ff_state *state)
 {
     struct ek_ff_plan newest = {0};
@@ -364,9 +364,13 @@ static void find_waiting(const struct ek_ff_world *world, struct ek_ff_state *st
     for (size_t i = 0; i < world->plans.n; i++) {
         struct ek_ff_plan plan;
         struct ek_obj *obj = world->plans.items[i];
-        if (!is_here(world, obj) || !owns_plan(state, obj))
+        if (!is_here(world, obj))
             continue;
         read_plan(obj, &plan);
+        state->busy =
+            state->busy || plan.phase == EK_FF_PLAN_APPROVAL || plan.phase == EK_FF_PLAN_INSTALLING;
+        if (!owns_plan(state, obj))
+            continue;
         if (!newest.obj || plan.generation > newest.generation)
             newest = plan;
     }
@@ -402,6 +406,31 @@ static void read_subscription(struct ek_obj *sub, struct ek_ff_state *state)
     state->resolution_ms = since(conditions, "ResolutionFailed");
     state->unpack_failed = true_message(conditions, "BundleUnpackFailed");
     state->unpack_ms = since(conditions, "BundleUnpackFailed");
+}
+
+/* The message says that the catalog lacks the package, the channel or the version of the
+ * subscription (operator-lifecycle-manager at 992bb097, pkg/controller/registry/resolver/
+ * resolver.go:getSubscriptionInstallables). */
+static bool blames(const char *message, const char *name)
+{
+    static const char words[] = "in the catalog referenced by subscription ";
+    size_t len = strlen(name);
+
+    for (const char *at = message; (at = strstr(at, words));) {
+        at += sizeof words - 1;
+        if (!strncmp(at, name, len) && (at[len] == ',' || !at[len]))
+            return true;
+    }
+    return false;
+}
+
+static void find_culprit(const struct ek_ff_world *world, struct ek_ff_state *state)
+{
+    for (size_t i = 0; state->resolution && i < world->subscriptions.n; i++) {
+        struct ek_obj *sub = world->subscriptions.items[i];
+        if (is_here(world, sub) && blames(state->resolution, ek_obj_name(sub)))
+            state->culprit = ek_obj_name(sub);
+    }
 }
 
 static void read_groups(const struct ek_ff_world *world, struct ek_ff_state *state)
@@ -549,6 +578,7 @@ void ek_ff_observe(const struct ek_ff_world *world, struct ek_obj *subscription,
 {
     *ret_state = (struct ek_ff_state){.hooks = world->hooks};
     read_subscription(subscription, ret_state);
+    find_culprit(world, ret_state);
     read_groups(world, ret_state);
     read_catalog(world, ret_state);
     find_plan(world, ret_state->current, &ret_state->plan);

@@ -103,11 +103,15 @@ struct ek_ff_state {
                                   CSV, the last one of the package's chain */
     bool alone;                /* the CSV that the current one replaces does not exist */
     struct ek_ff_plan waiting; /* a plan of this subscription that waits for approval */
+    bool busy;                 /* a plan of the namespace runs or waits for approval: OLM resolves
+                                  nothing before */
     bool
         moving; /* the CSV of the plan does not exist, but another one replaces the installed CSV */
     bool wedged;               /* the current CSV is Replacing although nobody replaces it */
     const char *resolution;    /* message of ResolutionFailed=True; NULL where it is not true */
     int64_t resolution_ms;     /* since when; EK_TIME_UNSET */
+    const char *culprit;       /* the subscription of the namespace that this message blames: the
+                                  catalog does not have what it names; NULL */
     const char *unpack_failed; /* message of BundleUnpackFailed=True; NULL */
     int64_t unpack_ms;         /* since when; EK_TIME_UNSET */
     size_t n_groups;           /* operator groups of the namespace */

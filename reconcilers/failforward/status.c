@@ -44,6 +44,26 @@ const char *ek_ff_remedy(enum ek_ff_blocked blocked)
     return remedies[blocked];
 }
 
+/* What a person must do about a resolution that fails, or that does not take what follows. */
+static const char *resolution_remedy(const struct ek_ff_finding *finding)
+{
+    if (finding->neighbor)
+        return "Correct or delete the Subscription that the message names: OLM resolves none of "
+               "the "
+               "namespace before.";
+    if (finding->is_untaken)
+        return "Delete the operator of the namespace that owns a kind of the next version, or add "
+               "a "
+               "catalog with an operator that has the kind that it requires.";
+    if (!strcmp(finding->phase, "Overtaken"))
+        return "Delete the InstallPlan that waits for approval: OLM then makes one for the next "
+               "version.";
+    if (!strcmp(finding->phase, "ResolutionFailed") &&
+        strstr(finding->text, "in the catalog referenced by subscription"))
+        return "Correct the package, the channel or the catalog of the Subscription, or delete it.";
+    return NULL;
+}
+
 /* What an administrator must do about the text of a failure. */
 static const char *admin_remedy(const char *text)
 {
@@ -67,8 +87,12 @@ static const char *admin_remedy(const char *text)
 void ek_ff_required(const struct ek_ff_finding *finding, const struct ek_ff_next *next,
                     struct ek_buf *out)
 {
+    const char *remedy = finding->class == EK_FF_F9 ? resolution_remedy(finding) : NULL;
+
     if (next->by_hook && finding->hook.kind)
         ek_ff_hook_remedy(&finding->hook, out);
+    else if (remedy)
+        ek_buf_puts(out, remedy);
     else if (next->blocked == EK_FF_NEEDS_ADMIN && finding->cause == EK_FF_ADMIN)
         ek_buf_puts(out, admin_remedy(finding->text));
     else
@@ -94,6 +118,12 @@ static void put_time(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *na
 static bool fails(const struct ek_ff_verdict *v)
 {
     return v->finding.class != EK_FF_HEALTHY;
+}
+
+/* The subscriptions that NamespaceShared is about. */
+static const char *shared_with(const struct ek_ff_verdict *v)
+{
+    return v->finding.neighbor ? v->finding.neighbor : v->neighbors;
 }
 
 static const char *class_of(const struct ek_ff_verdict *v)
@@ -146,7 +176,7 @@ static void put_next(const struct ek_ff_verdict *v, yyjson_mut_doc *doc, yyjson_
     put(doc, n, "target", next->target);
     put(doc, n, "reason", ek_ff_blocked_name(next->blocked));
     put(doc, n, "message", next->why);
-    put(doc, n, "subscriptions", next->blocked == EK_FF_NAMESPACE_SHARED ? v->neighbors : "");
+    put(doc, n, "subscriptions", next->blocked == EK_FF_NAMESPACE_SHARED ? shared_with(v) : "");
     if (v->finding.again_ms != next->again_ms)
         put_time(doc, n, "notBefore", next->again_ms);
 }
@@ -171,7 +201,7 @@ static void put_conditions(const struct ek_ff_verdict *v, int64_t now_ms, yyjson
     ek_buf_init(&blocked, (size_t)4 * TEXT_MAX);
     ek_buf_printf(&blocked, "%s%s%s", v->next.why,
                   v->next.blocked == EK_FF_NAMESPACE_SHARED ? ": " : "",
-                  v->next.blocked == EK_FF_NAMESPACE_SHARED ? v->neighbors : "");
+                  v->next.blocked == EK_FF_NAMESPACE_SHARED ? shared_with(v) : "");
     struct ek_cond conditions[] = {
         {"Failing", failed ? EK_COND_TRUE : EK_COND_FALSE, class_of(v), v->finding.text},
         {"Blocked", EK_COND_FALSE, "NotBlocked", ""},

@@ -103,8 +103,9 @@ static void add_sub(struct ek_ff_scene *scene, const struct item *item, const ch
     if (unresolved || unpacked)
         ek_buf_printf(&json,
                       "\"conditions\":[{\"type\":\"%s\",\"status\":\"True\","
-                      "\"message\":\"not satisfiable\",\"lastTransitionTime\":\"%s\"}],",
+                      "\"message\":\"%s\",\"lastTransitionTime\":\"%s\"}],",
                       unresolved ? "ResolutionFailed" : "BundleUnpackFailed",
+                      *item->message ? item->message : "not satisfiable",
                       at(unresolved ? unresolved : unpacked));
     ek_buf_puts(&json, "\"state\":\"\"}}");
     keep(scene, EK_FF_SCENE_SUBS, &json);
@@ -362,6 +363,7 @@ void ek_ff_scene_judge(const struct ek_ff_scene *scene, const struct ek_ff_given
     j->memory.hops_ms = g->hops ? EK_FF_NOW - 3600 * INT64_C(1000) : 0;
     j->memory.switched = g->switched;
     snprintf(j->memory.pinned, sizeof j->memory.pinned, "%s", g->pinned ? g->pinned : "");
+    ek_ff_classify_edges(&j->state, &j->edges, EK_FF_NOW, &j->finding);
     ek_ff_decide(&j->state, &j->finding, &j->edges, &j->consent, &j->memory, EK_FF_NOW, &j->next);
 }
 

@@ -160,6 +160,7 @@ static bool judge(struct replay *replay, int64_t t_ms)
         ek_ff_classify(&state, now_ms, &finding);
         ek_ff_remember(&state, &finding, now_ms, &track->memory);
         fill_edges(replay, &state, &finding, &edges);
+        ek_ff_classify_edges(&state, &edges, now_ms, &finding);
         ek_ff_decide(&state, &finding, &edges, &replay->consent, &track->memory, now_ms, &next);
         say(track, t_ms, &finding, &next);
         track->due = next.step == EK_FF_S1 ? next.act : EK_FF_NO_ACT;
