@@ -12,6 +12,8 @@
 /* Stock OLM resolves within two seconds where it resolves at all. */
 #define OLM_MOVES_MS INT64_C(10000)
 
+#define NO_EDGE "no edge leads from this version: the author must publish one that replaces it"
+
 struct view {
     const struct ek_ff_state *state;
     const struct ek_ff_finding *finding;
@@ -173,6 +175,16 @@ static bool may_hold_ahead(const struct view *view)
            (!known || (!tries(view, EK_FF_PIN) && view->consent->max_retries > 1));
 }
 
+/* A write for a version that is not published yet helps only where this version never can. An
+ * outage may end, and a hold would outlast it: OLM does not evaluate a CSV that is held. With an
+ * edge the same writes take seconds. Who sets no grace wants them ahead. */
+static bool may_act_ahead(const struct view *view)
+{
+    enum ek_ff_cause cause = view->finding->cause;
+
+    return cause == EK_FF_PERMANENT || cause == EK_FF_REPAIRABLE || !view->consent->grace_ms;
+}
+
 /* Holds the failing CSV and has OLM resolve again. With an edge the switch follows the hold,
  * because the switch makes OLM resolve; without one the switch comes first, so that OLM takes the
  * fixing version as soon as the catalog has it. Once OLM has a plan it need not resolve again. */
@@ -184,6 +196,8 @@ static void hold(struct view *view)
 
     if (view->csv->phase == EK_FF_SUCCEEDED)
         wait_until(view, 0, "the operator is healthy for the moment; a healthy CSV is not held");
+    else if (!edge && !may_act_ahead(view))
+        block_edge(view, NO_EDGE);
     else if (!held && !waits && edge && state->alone)
         propose(view, EK_FF_S0, EK_FF_POKE, state->name,
                 "has OLM resolve again: no older version is in the way");
@@ -197,8 +211,7 @@ static void hold(struct view *view)
     else if (edge)
         propose(view, EK_FF_S3A, EK_FF_POKE, state->name, "has OLM resolve again");
     else
-        block_edge(view, "no edge leads from this version: the author must publish one that "
-                         "replaces it");
+        block_edge(view, NO_EDGE);
 }
 
 /* Neither the policy nor the budget is in the way of a later write of a deletion. */

@@ -34,6 +34,11 @@
 #define G4                                                                                         \
     "sub v2 v2; csv v2<v1 Pending/NeedsReinstall ran fails=3/ComponentUnhealthy 'down'; plan p2 "  \
     "v2 Complete gen=2; "
+#define OUTAGE                                                                                     \
+    "sub v1 v1; csv v1 Failed/ComponentUnhealthy ran ago=2000 'down'; plan p1 v1 Complete"
+#define NEVER_READY                                                                                \
+    "sub v2 v2; csv v1 Replacing ran; csv v2<v1 Installing/InstallWaiting ran ago=2000 'down'; "   \
+    "plan p2 v2 Complete gen=2"
 #define CRD                                                                                        \
     "sub v2 v2; csv v1 Replacing ran; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 Failed "    \
     "gen=2 ago=600 'error validating ns/old: updated validation is too restrictive: x'; "
@@ -119,7 +124,46 @@ static const struct ek_ff_step_row rows[] = {
      "op",
      EK_FF_POKE},
     {"5 G4: without a fix waits longer", ON G4, {.grace = 60}, "S0", NULL, 0},
-    {"5 G4: without a fix holds", ON G4, {.grace = 20}, "S3a", "v2", EK_FF_PIN},
+    {"5 G4: without a fix nothing is held: the crashes may end",
+     ON G4,
+     {.grace = 20},
+     "Blocked:NoEdge",
+     NULL,
+     0},
+    {"5 G4: without a fix holds, for who sets no grace", ON G4, {0}, "S3a", "v2", EK_FF_PIN},
+    {"an outage of the only version", OFF OUTAGE, {.grace = 300}, "Blocked:NoEdge", NULL, 0},
+    {"an outage of the only version, the catalog is not known",
+     OFF OUTAGE,
+     {.unknown = true, .grace = 300},
+     "Blocked:NoEdge",
+     NULL,
+     0},
+    {"an outage of the only version: the next one is there",
+     OFF OUTAGE,
+     {.from_failing = "v2", .grace = 300},
+     "S0",
+     "op",
+     EK_FF_POKE},
+    {"a version that does not become ready, after another one",
+     OFF NEVER_READY,
+     {.grace = 300},
+     "Blocked:NoEdge",
+     NULL,
+     0},
+    {"a version that does not become ready: the next one is there",
+     OFF NEVER_READY,
+     {.from_failing = "v3", .grace = 300},
+     "S3a",
+     "v2",
+     EK_FF_PIN},
+    {"a quota without a fix", OFF G3, {.grace = 5}, "Blocked:NoEdge", NULL, 0},
+    {"a transient cause without a fix, after the retries",
+     OFF G1_DOWN,
+     {.grace = 300, .done = EK_FF_REOPEN, .done_n = 3, .done_ago = 999},
+     "Blocked:NoEdge",
+     NULL,
+     0},
+    {"a permanent cause without a fix", ON G1, {.grace = 300}, "S3a", "v2", EK_FF_PIN},
     {"6 G6: the inner one",
      ON G1 "csv v3<v2 Pending/NeedsCertRotation fails=5/InvalidWebhookDescription; ",
      {0},
