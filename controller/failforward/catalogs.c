@@ -117,6 +117,7 @@ static int on_bundle(void *ctx, const struct ek_registry_bundle *bundle)
         .skips = bundle->skips,
         .n_skips = bundle->n_skips,
         .deprecated = bundle->deprecated,
+        .content = bundle->content,
     };
 
     return ek_ff_graph_entry(reading->graph, &entry);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "api/base/hash.h"
 #include "api/base/quote.h"
 
 #define PREFIX_SIZE 5
@@ -15,6 +16,9 @@ enum {
     BUNDLE_NAME = 1,
     BUNDLE_PACKAGE = 2,
     BUNDLE_CHANNEL = 3,
+    BUNDLE_CSV = 4,
+    BUNDLE_OBJECT = 5,
+    BUNDLE_PATH = 6,
     BUNDLE_VERSION = 9,
     BUNDLE_SKIP_RANGE = 10,
     BUNDLE_PROPERTIES = 12,
@@ -243,6 +247,15 @@ static struct ek_str *text_slot(struct ek_registry_bundle *bundle, uint64_t numb
     }
 }
 
+/* A registry may give the objects in another order each time. */
+static void add_content(struct ek_registry_bundle *bundle, const struct field *field)
+{
+    uint64_t pair[2] = {field->number, ek_hash(field->bytes.p, field->bytes.len)};
+
+    if (field->number >= BUNDLE_CSV && field->number <= BUNDLE_PATH && field->bytes.len)
+        bundle->content += ek_hash(pair, sizeof pair);
+}
+
 static int read_bundle_field(struct ek_registry_bundle *bundle, size_t *cap,
                              const struct field *field, struct ek_err *err)
 {
@@ -250,6 +263,7 @@ static int read_bundle_field(struct ek_registry_bundle *bundle, size_t *cap,
 
     if (field->type != WIRE_BYTES)
         return 0;
+    add_content(bundle, field);
     if (field->number == BUNDLE_PROPERTIES)
         return read_property(field->bytes, &bundle->deprecated, err);
     if (!slot && field->number != BUNDLE_SKIPS)

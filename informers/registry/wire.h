@@ -13,6 +13,7 @@
 #define INFORMERS_REGISTRY_WIRE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "api/base/buf.h"
 #include "api/base/err.h"
@@ -52,7 +53,9 @@ struct ek_registry_bundle {
     struct ek_str name, package, channel, version, skip_range, replaces;
     struct ek_str *skips; /* owned */
     size_t n_skips;
-    bool deprecated; /* has the property olm.deprecated */
+    bool deprecated;  /* has the property olm.deprecated */
+    uint64_t content; /* digest of the CSV, the objects and the path of the image, in any order;
+                         differs from process to process; 0 where the message has none of them */
 };
 
 /* Reads a message into *ret_bundle, which ek_registry_bundle_done releases. EK_E_PARSE; EK_E_LIMIT

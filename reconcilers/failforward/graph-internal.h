@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/base/arena.h"
 
@@ -20,6 +21,7 @@ struct graph_entry {
     const char **skips;
     size_t n_skips;
     bool deprecated;
+    uint64_t content;
 };
 
 struct graph_sorted {

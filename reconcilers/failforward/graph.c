@@ -86,6 +86,7 @@ int ek_ff_graph_entry(struct ek_ff_graph *graph, const struct ek_ff_entry *from)
         .skip_range = copy(graph, from->skip_range),
         .n_skips = from->n_skips,
         .deprecated = from->deprecated,
+        .content = from->content,
     };
     void *list =
         room(graph, graph->entries, graph->n_entries, &graph->entries_cap, sizeof *graph->entries);

@@ -33,8 +33,9 @@ struct ek_ff_entry {
     struct ek_str replaces, skip_range;   /* empty when absent */
     const struct ek_str *skips;           /* n_skips names */
     size_t n_skips;
-    bool deprecated; /* has the property olm.deprecated: OLM never installs the entry
-                        (resolver/variable_types.go:NewBundleVariableFromOperator) */
+    bool deprecated;  /* has the property olm.deprecated: OLM never installs the entry
+                         (resolver/variable_types.go:NewBundleVariableFromOperator) */
+    uint64_t content; /* digest of what the entry installs, for ek_ff_graph_digest; 0 if unknown */
 };
 
 /* Returns an owned, empty graph that holds at most limit bytes. */
@@ -99,8 +100,9 @@ struct ek_ff_answer {
     char why[256]; /* one line for BROKEN */
 };
 
-/* A digest of everything that was added, in the order in which it was. Two graphs of one process
- * have the same digest if a catalog did not change between its two reads. */
+/* A digest of everything that was added, the content of entries included, in the order in which it
+ * was. Two graphs of one process have the same digest if a catalog did not change between its two
+ * reads. */
 uint64_t ek_ff_graph_digest(const struct ek_ff_graph *graph);
 
 /* What a decision about a subscription asks of a catalog. CSVs may be NULL where there is none. */

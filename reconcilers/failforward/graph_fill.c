@@ -4,11 +4,16 @@
 #include "reconcilers/failforward/graph-internal.h"
 #include "reconcilers/failforward/graph.h"
 
-static void add(uint64_t *digest, const char *text)
+static void add_number(uint64_t *digest, uint64_t number)
 {
-    uint64_t pair[2] = {*digest, ek_hash(text, strlen(text))};
+    uint64_t pair[2] = {*digest, number};
 
     *digest = ek_hash(pair, sizeof pair);
+}
+
+static void add(uint64_t *digest, const char *text)
+{
+    add_number(digest, ek_hash(text, strlen(text)));
 }
 
 uint64_t ek_ff_graph_digest(const struct ek_ff_graph *graph)
@@ -28,6 +33,7 @@ uint64_t ek_ff_graph_digest(const struct ek_ff_graph *graph)
         add(&digest, entry->replaces);
         add(&digest, entry->skip_range);
         add(&digest, entry->deprecated ? "deprecated" : "");
+        add_number(&digest, entry->content);
         for (size_t k = 0; k < entry->n_skips; k++)
             add(&digest, entry->skips[k]);
     }

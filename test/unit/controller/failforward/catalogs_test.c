@@ -175,6 +175,42 @@ START_TEST(a_catalog_is_read_when_it_is_new_and_when_it_changes)
 }
 END_TEST
 
+/* The same names, versions and edges: a bundle that was repaired under its name is a change. */
+START_TEST(a_bundle_that_is_repaired_under_its_name_is_a_change)
+{
+#define OBJECT(data) "{\"type\":\"olm.bundle.object\",\"value\":{\"data\":\"" data "\"}}"
+#define REPAIRED(objects)                                                                          \
+    CATALOG("")                                                                                    \
+    "{\"schema\":\"olm.channel\",\"package\":\"p\",\"name\":\"fast\",\"entries\":[{\"name\":"      \
+    "\"p4\"}]}\n{\"schema\":\"olm.bundle\",\"package\":\"p\",\"name\":\"p4\",\"properties\":"      \
+    "[" objects "]}\n"
+    static const struct {
+        const char *text;
+        bool changes;
+    } reads[] = {
+        {REPAIRED(OBJECT("e30=") "," OBJECT("e30K")), true}, /* the first one */
+        {REPAIRED(OBJECT("e30=") "," OBJECT("e30K")), false},
+        {REPAIRED(OBJECT("e30K") "," OBJECT("e30=")), false}, /* in another order */
+        {REPAIRED(OBJECT("e30=") "," OBJECT("e30g")), true},
+    };
+    int64_t changed_ms = 0;
+    int n_changed = 0;
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(reads); i++) {
+        char connected[2] = {(char)('1' + i), '\0'};
+        set_content(reads[i].text);
+        scene.now_ms += 1000;
+        changed_ms = i && reads[i].changes ? scene.now_ms : changed_ms;
+        n_changed += reads[i].changes;
+        sync_at(connected);
+        while (ek_ff_catalogs_is_busy(scene.catalogs))
+            uv_run(&scene.loop, UV_RUN_ONCE);
+        ck_assert_msg(get().changed_ms == changed_ms && scene.n_changed == n_changed, "read %zu",
+                      i);
+    }
+}
+END_TEST
+
 START_TEST(a_failure_keeps_the_graph_and_is_tried_again)
 {
     char text[64];
@@ -350,6 +386,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_catalog_is_read_when_it_is_new_and_when_it_changes);
+    tcase_add_test(tcase, a_bundle_that_is_repaired_under_its_name_is_a_change);
     tcase_add_test(tcase, a_failure_keeps_the_graph_and_is_tried_again);
     tcase_add_test(tcase, what_is_no_address_is_an_error_without_a_read);
     tcase_add_loop_test(tcase, other_packages_are_read_at_once, 0, 2);

@@ -213,7 +213,8 @@ END_TEST
 START_TEST(a_graph_keeps_its_limit)
 {
     struct ek_ff_graph *graph = ek_ff_graph_new(4096);
-    struct ek_ff_entry entry = {EK_STR("p"), EK_STR("c"), EK_STR("n"), {0}, {0}, {0}, NULL, 0, 0};
+    struct ek_ff_entry entry = {
+        .package = EK_STR("p"), .channel = EK_STR("c"), .name = EK_STR("n")};
     int rc = 0;
 
     for (int i = 0; i < 4096 && !rc; i++)
