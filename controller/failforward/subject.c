@@ -26,6 +26,13 @@
 /* A write that the watches do not show is waited for this long at most. */
 #define UNSEEN_MS 30000
 
+/* Between two searches for what Subscriptions that are gone have left. What is found twice is taken
+ * back: the watches have seen the reports by then. */
+#define SEARCH_MS 30000
+
+/* After a write of a search that was refused. */
+#define REFUSED_MS 600000
+
 /* One verdict of the run under way. */
 struct ruling {
     struct ek_ff_verdict *verdict;
@@ -45,6 +52,9 @@ struct failforward {
     struct ek_ff_kept_list kept;
     struct ek_ff_metrics metrics;
     char *olm_version; /* of the last run; owned; NULL before */
+    int64_t search_ms; /* when to search for leftovers again */
+    bool has_found;    /* the last search found some */
+    bool takes_back;   /* this run takes them back */
     /* Of the run under way. */
     struct ek_ff_lists lists;
     struct ek_ff_rules rules;
@@ -138,27 +148,33 @@ static struct ek_ff_objs hooks_of(const struct ek_ff_lists *lists, struct ek_are
     return (struct ek_ff_objs){all, n_validating + n_mutating};
 }
 
-static void judge(struct failforward *ff, struct ek_ff_space *space, struct ek_arena *arena,
-                  int64_t now_ms)
+static struct ek_ff_world world_of(const struct failforward *ff, const char *namespace)
 {
     const struct ek_ff_lists *l = &ff->lists;
-    struct ek_ff_world *world = ek_arena_alloc(arena, sizeof *world);
-    struct ek_ff_verdict *verdicts;
 
-    *world = (struct ek_ff_world){
-        .namespace = space->name,
-        .subscriptions = ek_ff_lists_in(l, EK_FF_SUBSCRIPTIONS, space->name),
-        .plans = ek_ff_lists_in(l, EK_FF_PLANS, space->name),
-        .csvs = ek_ff_lists_in(l, EK_FF_CSVS, space->name),
-        .groups = ek_ff_lists_in(l, EK_FF_GROUPS, space->name),
-        .conditions = ek_ff_lists_in(l, EK_FF_CONDITIONS, space->name),
+    return (struct ek_ff_world){
+        .namespace = namespace,
+        .subscriptions = ek_ff_lists_in(l, EK_FF_SUBSCRIPTIONS, namespace),
+        .plans = ek_ff_lists_in(l, EK_FF_PLANS, namespace),
+        .csvs = ek_ff_lists_in(l, EK_FF_CSVS, namespace),
+        .groups = ek_ff_lists_in(l, EK_FF_GROUPS, namespace),
+        .conditions = ek_ff_lists_in(l, EK_FF_CONDITIONS, namespace),
         .catalogs = ek_ff_lists_all(l, EK_FF_CATALOGS),
         .hooks = ff->hooks,
     };
+}
+
+static void judge(struct failforward *ff, struct ek_ff_space *space, struct ek_arena *arena,
+                  int64_t now_ms)
+{
+    struct ek_ff_world *world = ek_arena_alloc(arena, sizeof *world);
+    struct ek_ff_verdict *verdicts;
+
+    *world = world_of(ff, space->name);
     const struct ek_ff_inputs inputs = {
         .world = world,
         .rules = &ff->rules,
-        .reports = ek_ff_lists_in(l, EK_FF_REPORTS, space->name),
+        .reports = ek_ff_lists_in(&ff->lists, EK_FF_REPORTS, space->name),
         .olm_version = ff->olm_version,
         .catalog = find_catalog,
         .recall = recall,
@@ -224,6 +240,48 @@ static int64_t judge_due(struct failforward *ff, struct ek_arena *arena)
     return again_ms == INT64_MAX ? 0 : again_ms;
 }
 
+/* Appends what takes the leftovers of all namespaces back. */
+static void plan_leftovers(const struct failforward *ff, int64_t now_ms, struct ek_intents *intents)
+{
+    const struct ek_ff_objs groups = ek_ff_lists_all(&ff->lists, EK_FF_GROUPS);
+    const char *last = "";
+
+    for (size_t i = 0; i < groups.n; i++) {
+        const char *namespace = ek_obj_namespace(groups.items[i]);
+        if (!strcmp(namespace, last))
+            continue;
+        last = namespace;
+        const struct ek_ff_world world = world_of(ff, namespace);
+        const struct ek_ff_inputs inputs = {
+            .world = &world,
+            .rules = &ff->rules,
+            .reports = ek_ff_lists_in(&ff->lists, EK_FF_REPORTS, namespace),
+            .now_ms = now_ms,
+        };
+        ek_ff_plan_leftovers(&inputs, intents);
+    }
+}
+
+/* Searches from time to time; returns when to search again, 0: only after a change. */
+static int64_t search(struct failforward *ff, int64_t now_ms)
+{
+    EK_AUTO(ek_intents) found;
+
+    ek_intents_init(&found);
+    if (now_ms < ff->search_ms)
+        return ff->search_ms - now_ms;
+    plan_leftovers(ff, now_ms, &found);
+    ff->takes_back = ff->has_found && found.n;
+    ff->has_found = found.n;
+    ff->search_ms = now_ms + SEARCH_MS;
+    return found.n ? SEARCH_MS : 0;
+}
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms)
+{
+    return !a_ms || (b_ms && b_ms < a_ms) ? b_ms : a_ms;
+}
+
 static bool is_followed(const struct failforward *ff, const struct ek_obj *subscription)
 {
     const struct ek_ff_space *space =
@@ -265,6 +323,7 @@ static enum ek_observed observe(void *subject, struct ek_arena *arena, int64_t *
     struct failforward *ff = subject;
 
     ff->n_rulings = ff->next = 0;
+    ff->takes_back = false;
     if (!ff->watched.olm) {
         ek_ff_catalogs_sync(ff->catalogs, NULL, 0);
         return EK_OBSERVED_PART;
@@ -277,8 +336,8 @@ static enum ek_observed observe(void *subject, struct ek_arena *arena, int64_t *
     ek_ff_spaces_list(&ff->spaces, ff->lists.items[EK_FF_SUBSCRIPTIONS],
                       ff->lists.n[EK_FF_SUBSCRIPTIONS]);
     int64_t again_ms = judge_due(ff, arena);
-    int64_t catalogs_ms = follow_catalogs(ff, arena);
-    *ret_again_ms = !again_ms || (catalogs_ms && catalogs_ms < again_ms) ? catalogs_ms : again_ms;
+    again_ms = sooner(again_ms, follow_catalogs(ff, arena));
+    *ret_again_ms = sooner(again_ms, search(ff, ff->env->now_ms()));
     return EK_OBSERVED_ALL;
 }
 
@@ -305,7 +364,11 @@ static bool stage_reports(void *subject, int64_t now_ms, struct ek_arena *arena,
         ek_ff_plan(r->verdict, ff->next, r->world, now_ms, intents);
         r->settled = !intents->n;
     }
-    return ff->next < ff->n_rulings;
+    if (ff->takes_back && ff->next >= ff->n_rulings && !intents->n) {
+        ff->takes_back = ff->has_found = false;
+        plan_leftovers(ff, now_ms, intents);
+    }
+    return ff->next < ff->n_rulings || ff->takes_back;
 }
 
 static void on_remembered(struct failforward *ff, const struct ek_ff_verdict *v)
@@ -370,12 +433,31 @@ static void on_fresh(struct failforward *ff, const struct ek_ff_verdict *v,
     ek_controller_skip(ff->controller);
 }
 
+static void on_leftover(struct failforward *ff, const struct ek_intent *intent, struct ek_err *err)
+{
+    enum ek_apply_class class = ek_apply_classify(err);
+
+    if (class == EK_APPLY_CONFLICT || class == EK_APPLY_ABSENT)
+        *err = (struct ek_err){0};
+    else if (err->code)
+        ff->search_ms = ff->env->now_ms() + REFUSED_MS;
+    else if (ff->env->log)
+        ek_log_info(ff->env->log, "Took back what a deleted Subscription left",
+                    EK_S("namespace", intent->resource.namespace),
+                    EK_S("resource", intent->resource.resource), EK_S("name", intent->name));
+}
+
 /* An object that changed since is judged again at once: no failure of the run. */
 static void answered(void *subject, const struct ek_intent *intent, const struct ek_obj *obj,
                      struct ek_err *err)
 {
     struct failforward *ff = subject;
     size_t row = ek_ff_row_of(intent->resource.resource);
+
+    if (ek_ff_tag_kind(intent->tag) == EK_FF_TAG_LEFTOVER) {
+        on_leftover(ff, intent, err);
+        return;
+    }
     struct ruling *r = &ff->rulings[ek_ff_tag_index(intent->tag)];
 
     if (ek_ff_tag_kind(intent->tag) == EK_FF_TAG_CONSENT)
@@ -416,6 +498,7 @@ static void elected(void *subject)
     struct failforward *ff = subject;
 
     ek_ff_kept_done(&ff->kept);
+    ff->has_found = false;
     ek_ff_spaces_touch(&ff->spaces, NULL, false);
 }
 

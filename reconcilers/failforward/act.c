@@ -163,12 +163,28 @@ static bool approve(const struct work *work)
     return patch(work, &plans, find(work, &work->world->plans), false, root);
 }
 
-static bool switch_group(const struct work *work, const char *strategy)
+/* The mark says whose the switch is also after the memory is gone with its subscription. A change
+ * of the spec adds one to the generation; the patch names the version that was read. */
+static bool switch_group(const struct work *work, const char *strategy, bool mark)
 {
+    const struct ek_obj *group = find(work, &work->world->groups);
     yyjson_mut_val *spec, *root = nested(work, "spec", &spec);
+    yyjson_mut_val *metadata = yyjson_mut_obj_add_obj(work->doc, root, "metadata");
+    yyjson_mut_val *annotations = yyjson_mut_obj_add_obj(work->doc, metadata, "annotations");
+    char generation[32];
 
+    if (!group)
+        return false;
+    snprintf(generation, sizeof generation, "%lld",
+             (long long)yyjson_get_sint(
+                 ek_json_get(ek_obj_root(group), "metadata", "generation", NULL)) +
+                 1);
     yyjson_mut_obj_add_str(work->doc, spec, "upgradeStrategy", strategy);
-    return patch(work, &groups, find(work, &work->world->groups), false, root);
+    if (mark)
+        yyjson_mut_obj_add_strcpy(work->doc, annotations, EK_FF_SWITCH_MARK, generation);
+    else
+        yyjson_mut_obj_add_null(work->doc, annotations, EK_FF_SWITCH_MARK);
+    return patch(work, &groups, group, false, root);
 }
 
 static bool clear(const struct work *work)
@@ -282,9 +298,9 @@ bool ek_ff_act(const struct ek_ff_world *world, const struct ek_ff_state *state,
     case EK_FF_REDO_CSV:
         return reopen(&work);
     case EK_FF_SWITCH:
-        return switch_group(&work, "TechPreviewUnsafeFailForward");
+        return switch_group(&work, "TechPreviewUnsafeFailForward", true);
     case EK_FF_UNSWITCH:
-        return switch_group(&work, "Default");
+        return switch_group(&work, "Default", false);
     case EK_FF_PIN:
         return set_phase(&work, "Failed", "InstallComponentFailedNoRetry", EK_FF_PIN_MESSAGE);
     case EK_FF_RELEASE:

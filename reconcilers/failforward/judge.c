@@ -123,6 +123,8 @@ static void look(const struct common *c, size_t i, struct ek_ff_verdict *v)
     recall(in, v);
     if (v->given != EK_FF_OFF) /* without consent nothing is remembered */
         ek_ff_remember(&v->state, &v->finding, in->now_ms, &v->memory);
+    if (v->given >= EK_FF_ASSIST && v->state.marked) /* also where the one who switched is gone */
+        v->memory.switched = true;
     if (v->memory.since_ms > in->now_ms) /* whoever writes the object chooses its times */
         v->memory.since_ms = in->now_ms;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/failforward/observe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/base/buf.h"
@@ -433,17 +434,32 @@ static void find_culprit(const struct ek_ff_world *world, struct ek_ff_state *st
     }
 }
 
+static bool is_on(const struct ek_obj *group)
+{
+    const char *strategy = ek_json_str(ek_obj_root(group), "spec", "upgradeStrategy", NULL);
+
+    return !strcmp(text_or_empty(strategy), "TechPreviewUnsafeFailForward");
+}
+
+bool ek_ff_is_switched(const struct ek_obj *group)
+{
+    const char *mark = ek_obj_annotation(group, EK_FF_SWITCH_MARK);
+    int64_t generation =
+        yyjson_get_sint(ek_json_get(ek_obj_root(group), "metadata", "generation", NULL));
+
+    return is_on(group) && mark && strtoll(mark, NULL, 10) == generation;
+}
+
 static void read_groups(const struct ek_ff_world *world, struct ek_ff_state *state)
 {
     for (size_t i = 0; i < world->groups.n; i++) {
         struct ek_obj *group = world->groups.items[i];
         if (!is_here(world, group))
             continue;
-        const char *strategy = ek_json_str(ek_obj_root(group), "spec", "upgradeStrategy", NULL);
         state->n_groups++;
         state->group = state->n_groups == 1 ? group : NULL;
-        state->switched_on = state->n_groups == 1 &&
-                             !strcmp(text_or_empty(strategy), "TechPreviewUnsafeFailForward");
+        state->switched_on = state->group && is_on(group);
+        state->marked = state->group && ek_ff_is_switched(group);
     }
 }
 

@@ -87,6 +87,12 @@ struct ek_ff_plan {
  * begins with the plan. */
 #define EK_FF_RETRY_MESSAGE "retried by failforward.evenkeel.dev at "
 
+/* The annotation with which S2 marks an operator group: the generation that S2 gives it. */
+#define EK_FF_SWITCH_MARK "failforward.evenkeel.dev/switched"
+
+/* True where S2 was the last change of the spec of the operator group, and fail forward is on. */
+bool ek_ff_is_switched(const struct ek_obj *group);
+
 /* The state of one subscription. */
 struct ek_ff_state {
     struct ek_obj *sub;
@@ -117,6 +123,7 @@ struct ek_ff_state {
     size_t n_groups;           /* operator groups of the namespace */
     struct ek_obj *group;      /* the operator group, where there is one */
     bool switched_on;          /* its spec.upgradeStrategy is TechPreviewUnsafeFailForward */
+    bool marked;               /* S2 was the last change of its spec */
     bool catalog_ready;        /* the catalog source exists and was READY at the last observation */
     const char *not_upgradeable; /* message of Upgradeable=False of a CSV of the chain that nobody
                                     has overridden; NULL for none */

@@ -175,3 +175,73 @@ void ek_ff_plan(struct ek_ff_verdict *v, size_t index, const struct ek_ff_world 
     ek_obj_unref(status);
     yyjson_mut_doc_free(doc);
 }
+
+/* ---- What Subscriptions that are gone have left ---- */
+
+static bool is_remembered(const struct ek_ff_objs *all, const char *held)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        yyjson_val *episode = ek_json_get(ek_obj_root(all->items[i]), "status", "episode", NULL);
+        if (held ? !strcmp(ek_json_text(episode, "held"), held)
+                 : yyjson_is_true(ek_json_get(episode, "switched", NULL)))
+            return true;
+    }
+    return false;
+}
+
+static bool somebody_consents(const struct ek_ff_inputs *in)
+{
+    size_t n = in->world->subscriptions.n;
+    struct ek_ff_consented *all = ek_xalloc((n + 1) * sizeof *all);
+    bool given = false;
+    EK_AUTO(ek_buf) names;
+
+    ek_buf_init(&names, NOTE_MAX);
+    ek_ff_consent_all(in->rules, in->world, all, &names);
+    for (size_t i = 0; i < n; i++)
+        given = given || all[i].consent.mode >= EK_FF_ASSIST;
+    ek_free(all);
+    return given;
+}
+
+static void take_back(const struct ek_ff_inputs *in, enum ek_ff_act act, const struct ek_obj *obj,
+                      struct ek_intents *intents)
+{
+    const struct ek_ff_state none = {0};
+    const struct ek_ff_next next = {.step = EK_FF_RESTORE, .act = act, .target = ek_obj_name(obj)};
+    size_t first = intents->n;
+
+    ek_ff_act(in->world, &none, &next, in->now_ms, intents);
+    for (size_t i = first; i < intents->n; i++) {
+        intents->items[i].on_failure = EK_GO_ON;
+        intents->items[i].tag = make_tag(EK_FF_TAG_LEFTOVER, 0);
+    }
+}
+
+static bool is_our_hold(const struct ek_obj *csv)
+{
+    yyjson_val *status = ek_json_get(ek_obj_root(csv), "status", NULL);
+
+    return !strcmp(ek_json_text(status, "phase"), "Failed") &&
+           !strcmp(ek_json_text(status, "message"), EK_FF_PIN_MESSAGE) &&
+           !ek_obj_label(csv, "olm.copiedFrom");
+}
+
+size_t ek_ff_plan_leftovers(const struct ek_ff_inputs *inputs, struct ek_intents *intents)
+{
+    const struct ek_ff_world *world = inputs->world;
+    size_t first = intents->n;
+
+    for (size_t i = 0; i < world->csvs.n; i++) {
+        const struct ek_obj *csv = world->csvs.items[i];
+        if (is_our_hold(csv) && !is_remembered(&inputs->reports, ek_obj_name(csv)))
+            take_back(inputs, EK_FF_UNPIN, csv, intents);
+    }
+    for (size_t i = 0; i < world->groups.n; i++) {
+        const struct ek_obj *group = world->groups.items[i];
+        if (ek_ff_is_switched(group) && !is_remembered(&inputs->reports, NULL) &&
+            !somebody_consents(inputs))
+            take_back(inputs, EK_FF_UNSWITCH, group, intents);
+    }
+    return intents->n - first;
+}

@@ -23,6 +23,7 @@ enum ek_ff_tag {
     EK_FF_TAG_STATUS,
     EK_FF_TAG_CONSENT, /* a read of what consent is read out of; see recheck.h */
     EK_FF_TAG_STEP,
+    EK_FF_TAG_LEFTOVER, /* of ek_ff_plan_leftovers; without a verdict */
     EK_FF_TAG_MAX,
 };
 
@@ -37,5 +38,14 @@ size_t ek_ff_tag_index(int tag);
  */
 void ek_ff_plan(struct ek_ff_verdict *v, size_t index, const struct ek_ff_world *world,
                 int64_t now_ms, struct ek_intents *intents);
+
+/*
+ * Appends the intents that take back what was changed for Subscriptions that are gone, and their
+ * reports with them: the hold of a CSV that no report remembers, and the switch of an operator
+ * group that no report remembers, where no Subscription of the namespace consents to Assist.
+ * Requires no consent, as every restoration. Returns how many there are. catalog and recall of
+ * inputs are not called.
+ */
+size_t ek_ff_plan_leftovers(const struct ek_ff_inputs *inputs, struct ek_intents *intents);
 
 #endif

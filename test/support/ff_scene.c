@@ -247,9 +247,14 @@ static void add_other(struct ek_ff_scene *scene, const struct item *item)
 
     snprintf(name, sizeof name, "og%zu", scene->n[EK_FF_SCENE_GROUPS]);
     if (!strcmp(what, "og")) {
-        begin(&json, "OperatorGroup", "ns", name, "");
+        const char *mark = option(item, "mark");
+        EK_AUTOFREE char *more =
+            mark ? ek_xasprintf(
+                       ",\"generation\":3,\"annotations\":{\"" EK_FF_SWITCH_MARK "\":\"%s\"}", mark)
+                 : ek_xstrdup("");
+        begin(&json, "OperatorGroup", "ns", name, more);
         ek_buf_printf(&json, "\"spec\":{\"upgradeStrategy\":\"%s\"}}",
-                      item->n > 1 ? "TechPreviewUnsafeFailForward" : "Default");
+                      option(item, "on") ? "TechPreviewUnsafeFailForward" : "Default");
         keep(scene, EK_FF_SCENE_GROUPS, &json);
     } else if (!strcmp(what, "cat")) {
         begin(&json, "CatalogSource", "olm", "cat", "");

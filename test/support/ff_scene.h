@@ -2,21 +2,21 @@
 /*
  * A namespace of OLM out of a few words. Items are separated by ";":
  *
- *   og, og on             an operator group; on: with fail forward
- *   cat [STATE]           the catalog source, READY without a state
- *   sub CUR INST [WORD...] the subscription "op" of package "op": current and installed CSV ("-":
- * none). Words: manual, start=CSV, ref=PLAN, unresolved=SECONDS (ResolutionFailed),
- * unpacked=SECONDS (BundleUnpackFailed) neighbor the
- * subscription "other" csv NAME<OLD PHASE/REASON [WORD...] ['MESSAGE']   "<OLD" may be absent.
- * Words: ran, entries=N (status.conditions has N Pending ones), fails=N/REASON, ago=SECONDS (since
- * when), made=SECONDS, account, rights,
- * definition=lost|unserved|required (that are lost), unmet, converts, copied,
- * elsewhere (of another namespace)
- * plan NAME CSV PHASE [WORD...] ['MESSAGE'] words: gen=N, ago=SECONDS, done=SECONDS,
- * retried=SECONDS (by S1, not begun since), check=SECONDS (MESSAGE is of InstallCheckFailed),
- * ours cond CSV STATUS [override] Upgradeable of an
- * OperatorCondition hook CONFIGURATION WEBHOOK CSV   a webhook that OLM made for the CSV ("-":
- * without the label)
+ * - og, og on, og on mark=N: an operator group; on: with fail forward; mark: of S2, at generation 3
+ * - cat [STATE]: the catalog source, READY without a state
+ * - sub CUR INST [WORD...] ['MESSAGE']: the subscription "op" of package "op": current and
+ *   installed CSV ("-": none). Words: manual, start=CSV, ref=PLAN, unresolved=SECONDS
+ *   (ResolutionFailed), unpacked=SECONDS (BundleUnpackFailed). MESSAGE is of that condition
+ * - neighbor: the subscription "other"
+ * - csv NAME<OLD PHASE/REASON [WORD...] ['MESSAGE']: "<OLD" may be absent. Words: ran, entries=N
+ *   (status.conditions has N Pending ones), fails=N/REASON, ago=SECONDS (since when), made=SECONDS,
+ *   account, rights, definition=lost|unserved|required (that are lost), unmet, converts, copied,
+ *   elsewhere (of another namespace)
+ * - plan NAME CSV PHASE [WORD...] ['MESSAGE']: words: gen=N, ago=SECONDS, done=SECONDS,
+ *   retried=SECONDS (by S1, not begun since), check=SECONDS (MESSAGE is of InstallCheckFailed),
+ *   image, ours
+ * - cond CSV STATUS [override]: Upgradeable of an OperatorCondition
+ * - hook CONFIGURATION WEBHOOK CSV: a webhook that OLM made for the CSV ("-": without the label)
  *
  * Times are seconds before EK_FF_NOW. A text that does not parse ends the test.
  */

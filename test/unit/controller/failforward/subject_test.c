@@ -15,6 +15,7 @@
 
 #define OLM     "/apis/operators.coreos.com/v1alpha1/namespaces/ns/"
 #define REPORTS "/apis/evenkeel.dev/v1alpha1/namespaces/ns/failforwardstatuses"
+#define GROUPS  "/apis/operators.coreos.com/v1/namespaces/ns/operatorgroups"
 #define SUB     OLM "subscriptions/op"
 #define PLAN    OLM "installplans/p2"
 #define EVENTS  "/apis/events.k8s.io/v1/namespaces/ns/events"
@@ -79,8 +80,7 @@ static void patch(const char *path, const char *body)
 static void make_failure(void)
 {
     post("/api/v1/namespaces", "{\"metadata\":{\"name\":\"ns\"}}");
-    post("/apis/operators.coreos.com/v1/namespaces/ns/operatorgroups",
-         "{\"metadata\":{\"name\":\"og\"}}");
+    post(GROUPS, "{\"metadata\":{\"name\":\"og\"}}");
     post(OLM "clusterserviceversions", "{\"metadata\":{\"name\":\"v1\"}}");
     post(OLM "clusterserviceversions",
          "{\"metadata\":{\"name\":\"v2\"},\"spec\":{\"replaces\":\"v1\"}}");
@@ -525,6 +525,37 @@ START_TEST(a_catalog_is_deleted)
 }
 END_TEST
 
+/* A Subscription was deleted, and its report with it, after S2 and S3a: both are taken back. */
+START_TEST(what_a_deleted_subscription_left)
+{
+    char *group = NULL;
+    bool is_default = false;
+
+    begin(NULL);
+    install_olm();
+    install_reports();
+    post("/api/v1/namespaces", "{\"metadata\":{\"name\":\"ns\"}}");
+    post(GROUPS, "{\"metadata\":{\"name\":\"og\",\"annotations\":{\"" EK_FF_SWITCH_MARK
+                 "\":\"1\"}},\"spec\":{\"upgradeStrategy\":\"TechPreviewUnsafeFailForward\"}}");
+    post(OLM "clusterserviceversions", "{\"metadata\":{\"name\":\"v2\"}}");
+    patch(OLM "clusterserviceversions/v2/status",
+          "{\"status\":{\"phase\":\"Failed\",\"message\":\"" EK_FF_PIN_MESSAGE "\"}}");
+    start();
+    subjectbench_wait_for_debug(&bench, "OLM is watched");
+    for (int i = 0; !is_default; i++) { /* each change is a search, where its time has come */
+        EK_AUTOFREE char *label = ek_xasprintf("{\"metadata\":{\"labels\":{\"n\":\"%d\"}}}", i);
+        subjectbench_now += 31000;
+        patch("/api/v1/namespaces/ns", label);
+        ck_assert_int_eq(apiworld_request(&bench.world, "GET", GROUPS "/og", NULL, &group), 200);
+        is_default = strstr(group, "\"Default\"") != NULL;
+        ck_assert(!is_default || !strstr(group, EK_FF_SWITCH_MARK));
+        ek_free(group);
+    }
+    apiworld_wait_for(&bench.world, OLM "clusterserviceversions/v2", "\"phase\":\"Pending\"");
+    end();
+}
+END_TEST
+
 /* A right that is missing blocks the step, and the report says so. */
 START_TEST(a_missing_right_is_reported)
 {
@@ -559,6 +590,7 @@ int main(void)
     tcase_add_test(tc, a_large_namespace);
     tcase_add_test(tc, no_namespace_starves);
     tcase_add_test(tc, a_catalog_is_deleted);
+    tcase_add_test(tc, what_a_deleted_subscription_left);
     tcase_add_test(tc, a_missing_right_is_reported);
     return ek_test_run("failforward", tc);
 }

@@ -27,9 +27,11 @@ static const struct {
      "at " NOW "\","
      "\"startTime\":null}}"},
     {EK_FF_SWITCH, "og0", EK_PATCH, "operatorgroups",
-     "{\"spec\":{\"upgradeStrategy\":\"TechPreviewUnsafeFailForward\"}}"},
+     "{\"spec\":{\"upgradeStrategy\":\"TechPreviewUnsafeFailForward\"},\"metadata\":{"
+     "\"annotations\":{\"failforward.evenkeel.dev/switched\":\"1\"}}}"},
     {EK_FF_UNSWITCH, "og0", EK_PATCH, "operatorgroups",
-     "{\"spec\":{\"upgradeStrategy\":\"Default\"}}"},
+     "{\"spec\":{\"upgradeStrategy\":\"Default\"},\"metadata\":{\"annotations\":{"
+     "\"failforward.evenkeel.dev/switched\":null}}}"},
     {EK_FF_PIN, "v2", EK_PATCH_STATUS, "clusterserviceversions",
      "{\"status\":{\"phase\":\"Failed\",\"reason\":\"InstallComponentFailedNoRetry\",\"message\":"
      "\"" EK_FF_PIN_MESSAGE "\",\"lastUpdateTime\":\"" NOW "\",\"lastTransitionTime\":\"" NOW

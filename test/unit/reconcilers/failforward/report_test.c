@@ -171,7 +171,8 @@ static void print(const struct ek_intent *intent, struct ek_buf *out)
     ek_buf_printf(out, "%s%s", out->len ? " " : "", verbs[intent->verb]);
     if (intent->verb == EK_EVENT)
         ek_buf_printf(out, ":%s", intent->event.reason);
-    else if (ek_ff_tag_kind(intent->tag) == EK_FF_TAG_STEP)
+    else if (ek_ff_tag_kind(intent->tag) == EK_FF_TAG_STEP ||
+             ek_ff_tag_kind(intent->tag) == EK_FF_TAG_LEFTOVER)
         ek_buf_printf(out, ":%s/%s", intent->resource.resource, intent->name);
 }
 
@@ -597,51 +598,71 @@ START_TEST(since)
 }
 END_TEST
 
-/* What is required where the resolution fails, or does not take what follows. */
-START_TEST(what_a_resolution_requires)
+/* What is taken back of a Subscription that is gone. The operator group is of generation 3. */
+START_TEST(leftovers)
 {
-#define BLAME(name)                                                                                \
-    "unresolved=60 'no operators found in package x in the catalog referenced by "                 \
-    "subscription " name ", subscription " name " exists'; "
+#define HOLD "Failed/InstallComponentFailedNoRetry '" EK_FF_PIN_MESSAGE "'; "
+#define OURS "csv v1 Replacing ran; csv v2<v1 " HOLD
+#define CSV  "patch:clusterserviceversions/v2"
+#define OG   "patch:operatorgroups/og0"
     static const struct {
-        const char *scene, *words;
-        struct ek_ff_given given;
+        const char *name, *scene, *mode, *episode, *wants;
     } cases[] = {
-        {GOOD, "", {0}},
-        {GOOD, "owns a kind", {.from_failing = "v2"}},
-        {"og; cat; sub v2 v1; csv v1 Succeeded ran; plan p2 v2 RequiresApproval ours ago=60",
-         "Delete the InstallPlan",
-         {.from_failing = "v3"}},
-        {"og; cat; neighbor; csv v1 Succeeded ran; sub v1 v1 " BLAME("other"),
-         "Subscription that the message names",
-         {0}},
-        {"og; cat; sub - - " BLAME("op"), "Correct the package", {0}},
-        {"og on; cat; csv v2 Failed/UnsupportedOperatorGroup; csv v3<v2 Succeeded ran ago=60; sub "
-         "v3 "
-         "v3 unresolved=30 'csv ns/v2 in phase Failed instead of Replacing'",
-         "Delete the ClusterServiceVersion",
-         {0}},
+        {"both", "og on mark=3; " OURS, NULL, NULL, CSV " " OG},
+        {"a mode that acts, for no Subscription", "og on mark=3; " OURS, "Assist", NULL,
+         CSV " " OG},
+        {"another Subscription consents", "og on mark=3; sub - -; " OURS, "Assist", "", CSV},
+        {"another Subscription is observed", "og on mark=3; sub - -; " OURS, "Observe", "",
+         CSV " " OG},
+        {"it is remembered", "og on mark=3; sub v2 v2; " OURS, NULL,
+         "\"held\":\"v2\",\"switched\":true", ""},
+        {"the hold is remembered", "og on mark=3; sub v2 v2; " OURS, NULL, "\"held\":\"v2\"", OG},
+        {"another hold is remembered", "og; sub v2 v2; " OURS, NULL, "\"held\":\"v1\"", CSV},
+        {"a person changed the operator group since", "og on mark=2; ", NULL, NULL, ""},
+        {"a person switched it on", "og on; ", NULL, NULL, ""},
+        {"a person switched it off", "og mark=3; ", NULL, NULL, ""},
+        {"a person holds the version",
+         "og on; csv v2 Failed/InstallComponentFailedNoRetry 'by hand'", NULL, NULL, ""},
+        {"a copy", "og; csv v2 Failed/X copied '" EK_FF_PIN_MESSAGE "'", NULL, NULL, ""},
+        {"released", "og; csv v2 Replacing '" EK_FF_PIN_MESSAGE "'", NULL, NULL, ""},
     };
     for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
-        struct ek_ff_scene scene;
-        struct ek_ff_judged j;
-        EK_AUTO(ek_buf) text;
-        ek_buf_init(&text, 4096);
-        ek_ff_scene_init(&scene, cases[i].scene);
-        ek_ff_scene_judge(&scene, &cases[i].given, &j);
-        ek_ff_required(&j.finding, &j.next, &text);
-        ck_assert_msg(strstr(ek_buf_str(&text), cases[i].words) && !*cases[i].words == !text.len,
-                      "case %zu: %s", i, ek_buf_str(&text));
-        ek_ff_scene_done(&scene);
+        struct judged j;
+        begin(&j, cases[i].scene, cases[i].mode, cases[i].episode);
+        j.rules.policies = (struct ek_ff_objs){&j.policy, j.policy ? 1 : 0};
+        const struct ek_ff_inputs inputs = {.world = &j.scene.world,
+                                            .rules = &j.rules,
+                                            .reports = {&j.report, j.report ? 1 : 0},
+                                            .now_ms = EK_FF_NOW};
+        ck_assert_uint_eq(ek_ff_plan_leftovers(&inputs, &intents), intents.n);
+        check_words(cases[i].name, cases[i].wants);
+        check_order(cases[i].name);
+        ek_intents_done(&intents);
+        ek_intents_init(&intents);
+        end(&j);
     }
 }
 END_TEST
 
-START_TEST(remedies)
+/* A Subscription that consents answers for the switch of one that is gone. */
+START_TEST(a_switch_of_another_subscription)
 {
-    for (int blocked = EK_FF_NOT_BLOCKED; blocked < EK_FF_BLOCKED_MAX; blocked++)
-        ck_assert((*ek_ff_remedy((enum ek_ff_blocked)blocked) != '\0') ==
-                  (blocked != EK_FF_NOT_BLOCKED));
+    static const struct {
+        const char *scene, *mode;
+        bool is_ours;
+    } cases[] = {
+        {"og on mark=3; cat; sub v1 v1; csv v1 Succeeded ran ago=900", "Assist", true},
+        {"og on mark=3; cat; sub v1 v1; csv v1 Succeeded ran ago=900", "Observe", false},
+        {"og on mark=2; cat; sub v1 v1; csv v1 Succeeded ran ago=900", "Assist", false},
+    };
+    for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
+        struct judged j;
+        begin(&j, cases[i].scene, cases[i].mode, "");
+        judge_at(&j, "0.46.0", NULL, EK_FF_NOW);
+        ck_assert(j.verdicts[0].memory.switched == cases[i].is_ours);
+        ck_assert((j.verdicts[0].next.act == EK_FF_UNSWITCH) == cases[i].is_ours);
+        end(&j);
+    }
 }
 END_TEST
 
@@ -663,7 +684,7 @@ int main(void)
     tcase_add_test(tc, the_memory_has_a_precondition);
     tcase_add_test(tc, what_is_required);
     tcase_add_test(tc, since);
-    tcase_add_test(tc, what_a_resolution_requires);
-    tcase_add_test(tc, remedies);
+    tcase_add_test(tc, leftovers);
+    tcase_add_test(tc, a_switch_of_another_subscription);
     return ek_test_run("report", tc);
 }
