@@ -48,6 +48,7 @@ void ek_ff_remember(const struct ek_ff_state *state, const struct ek_ff_finding 
             memset(memory->past, 0, sizeof memory->past);
             memory->failing[0] = '\0';
             memory->recovered = true;
+            memory->changed_ms = 0;
         }
     } else if (strcmp(memory->failing, finding->failing) != 0 || !*memory->failing) {
         turn_to(finding->failing, memory);

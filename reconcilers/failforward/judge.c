@@ -192,6 +192,16 @@ static void keep_catalog(struct ek_ff_verdict *v, struct ek_arena *arena)
     v->edges.head = ek_arena_strdup(arena, v->edges.head);
 }
 
+/* A process knows of the changes that it has read. The memory knows of those of the processes
+ * before. */
+static void recall_change(const struct ek_ff_catalog *catalog, struct ek_ff_verdict *v)
+{
+    bool later = catalog->changed_ms > v->memory.changed_ms;
+
+    v->edges.changed_ms = later ? catalog->changed_ms : v->memory.changed_ms;
+    v->memory.changed_ms = *v->memory.failing ? v->edges.changed_ms : 0;
+}
+
 static void decide(const struct ek_ff_inputs *in, struct ek_ff_verdict *v, struct ek_arena *arena)
 {
     struct ek_ff_catalog catalog = {.error = ""};
@@ -200,7 +210,7 @@ static void decide(const struct ek_ff_inputs *in, struct ek_ff_verdict *v, struc
         in->catalog(in->ctx, v->subscription, &catalog);
     v->catalog_error = catalog.error;
     ek_ff_find_edges(catalog.graph, &v->state, &v->finding, &v->edges);
-    v->edges.changed_ms = catalog.changed_ms;
+    recall_change(&catalog, v);
     keep_catalog(v, arena);
     ek_ff_classify_edges(&v->state, &v->edges, in->now_ms, &v->finding);
     ek_ff_decide(&v->state, &v->finding, &v->edges, &v->consent, &v->memory, in->now_ms, &v->next);

@@ -111,6 +111,7 @@ struct ek_ff_memory {
     char pinned[EK_FF_NAME_MAX]; /* the CSV that we hold in Failed; "" for none */
     bool switched;               /* we switched the operator group on */
     bool recovered;              /* the last episode ended with a healthy operator */
+    int64_t changed_ms;          /* when the catalog changed last during the episode; 0: unknown */
 };
 
 /* What is due. */

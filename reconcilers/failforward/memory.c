@@ -88,6 +88,7 @@ void ek_ff_memory_read(yyjson_val *episode, int64_t now_ms, struct ek_ff_memory 
     read_name(episode, "held", m->pinned);
     m->switched = yyjson_is_true(ek_json_get(episode, "switched", NULL));
     m->recovered = yyjson_is_true(ek_json_get(episode, "recovered", NULL));
+    m->changed_ms = *m->failing ? read_time(episode, "catalogChanged", now_ms) : 0;
     m->hops = read_count(episode, "hops");
     m->hops_ms = read_time(episode, "hopsSince", now_ms);
     read_writes(episode, now_ms, m->acts);
@@ -157,6 +158,7 @@ yyjson_mut_val *ek_ff_memory_write(yyjson_mut_doc *doc, const struct ek_ff_memor
         yyjson_mut_obj_add_bool(doc, episode, "switched", true);
     if (memory->recovered)
         yyjson_mut_obj_add_bool(doc, episode, "recovered", true);
+    put_time(doc, episode, "catalogChanged", memory->changed_ms);
     if (memory->hops) {
         yyjson_mut_obj_add_uint(doc, episode, "hops", memory->hops);
         put_time(doc, episode, "hopsSince", memory->hops_ms);

@@ -23,6 +23,12 @@ static const struct {
      "\"recovered\":true,\"hops\":2,\"hopsSince\":\"2025-12-31T22:00:00Z\",\"writes\":[{\"name\":"
      "\"Hold\",\"count\":3,\"lastTime\":\"2025-12-31T23:59:00Z\"}]}",
      NULL},
+    {"a change of the catalog",
+     "{\"failing\":\"v3\",\"since\":\"2025-12-31T23:00:00Z\",\"catalogChanged\":"
+     "\"2025-12-31T23:59:00Z\"}",
+     NULL},
+    {"a change of the catalog without a failure", "{\"catalogChanged\":\"2025-12-31T23:59:00Z\"}",
+     "null"},
     {"another version that failed",
      "{\"failing\":\"v3\",\"since\":\"2025-12-31T23:00:00Z\",\"before\":[{\"writes\":[{\"name\":"
      "\"Release\",\"count\":2,\"lastTime\":\"2025-12-31T23:59:00Z\"}],\"failing\":\"v2\"}]}",

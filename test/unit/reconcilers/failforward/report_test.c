@@ -171,8 +171,7 @@ static void print(const struct ek_intent *intent, struct ek_buf *out)
     ek_buf_printf(out, "%s%s", out->len ? " " : "", verbs[intent->verb]);
     if (intent->verb == EK_EVENT)
         ek_buf_printf(out, ":%s", intent->event.reason);
-    else if (ek_ff_tag_kind(intent->tag) == EK_FF_TAG_STEP ||
-             ek_ff_tag_kind(intent->tag) == EK_FF_TAG_LEFTOVER)
+    else if (ek_ff_tag_kind(intent->tag) == EK_FF_TAG_STEP)
         ek_buf_printf(out, ":%s/%s", intent->resource.resource, intent->name);
 }
 
@@ -301,12 +300,28 @@ END_TEST
 
 static bool is_reading;
 
+static int64_t catalog_changed_ms;
+
 static void find_catalog(void *ctx, const struct ek_obj *subscription,
                          struct ek_ff_catalog *ret_catalog)
 {
     (void)ctx;
     (void)subscription;
-    *ret_catalog = (struct ek_ff_catalog){.error = "", .reading = is_reading};
+    *ret_catalog = (struct ek_ff_catalog){
+        .error = "", .reading = is_reading, .changed_ms = catalog_changed_ms};
+}
+
+static void judge_with(struct judged *j,
+                       void (*catalog)(void *, const struct ek_obj *, struct ek_ff_catalog *))
+{
+    const struct ek_ff_rules rules = {.policies = {&j->policy, 1}};
+    const struct ek_ff_inputs inputs = {.world = &j->scene.world,
+                                        .rules = &rules,
+                                        .reports = {&j->report, 1},
+                                        .olm_version = "0.46.0",
+                                        .catalog = catalog,
+                                        .now_ms = EK_FF_NOW};
+    j->n = ek_ff_judge(&inputs, arena, &j->verdicts);
 }
 
 /* The order of the steps depends on the edges; what is taken back does not. */
@@ -319,20 +334,33 @@ START_TEST(a_catalog_that_is_read_is_waited_for)
 
     begin(&j, scenes[_i], modes[_i], WAS);
     for (is_reading = false;; is_reading = true) {
-        const struct ek_ff_inputs inputs = {.world = &j.scene.world,
-                                            .rules =
-                                                &(struct ek_ff_rules){.policies = {&j.policy, 1}},
-                                            .reports = {&j.report, 1},
-                                            .olm_version = "0.46.0",
-                                            .catalog = find_catalog,
-                                            .now_ms = EK_FF_NOW};
-        j.n = ek_ff_judge(&inputs, arena, &j.verdicts);
+        judge_with(&j, find_catalog);
         ck_assert_int_eq(j.verdicts[0].next.act, is_reading && _i == 0 ? EK_FF_NO_ACT : acts[_i]);
         ck_assert(j.verdicts[0].finding.again_ms > EK_FF_NOW || !is_reading || _i != 0);
         if (is_reading)
             break;
     }
     end(&j);
+}
+END_TEST
+
+/* A change that another process saw counts as long as the failure lasts. */
+START_TEST(a_change_of_the_catalog_is_remembered)
+{
+    static const int64_t seen[] = {0, EK_FF_NOW - 90000, EK_FF_NOW - 30000};
+    static const int64_t wants[] = {EK_FF_NOW - 60000, EK_FF_NOW - 60000, EK_FF_NOW - 30000};
+
+    is_reading = false;
+    for (size_t i = 0; i < 3; i++) {
+        struct judged j;
+        begin(&j, G1, "Observe", WAS ",\"catalogChanged\":\"2025-12-31T23:59:00Z\"");
+        catalog_changed_ms = seen[i];
+        judge_with(&j, find_catalog);
+        ck_assert_int_eq(j.verdicts[0].edges.changed_ms, wants[i]);
+        ck_assert_int_eq(j.verdicts[0].memory.changed_ms, wants[i]);
+        end(&j);
+    }
+    catalog_changed_ms = 0;
 }
 END_TEST
 
@@ -598,52 +626,6 @@ START_TEST(since)
 }
 END_TEST
 
-/* What is taken back of a Subscription that is gone. The operator group is of generation 3. */
-START_TEST(leftovers)
-{
-#define HOLD "Failed/InstallComponentFailedNoRetry '" EK_FF_PIN_MESSAGE "'; "
-#define OURS "csv v1 Replacing ran; csv v2<v1 " HOLD
-#define CSV  "patch:clusterserviceversions/v2"
-#define OG   "patch:operatorgroups/og0"
-    static const struct {
-        const char *name, *scene, *mode, *episode, *wants;
-    } cases[] = {
-        {"both", "og on mark=3; " OURS, NULL, NULL, CSV " " OG},
-        {"a mode that acts, for no Subscription", "og on mark=3; " OURS, "Assist", NULL,
-         CSV " " OG},
-        {"another Subscription consents", "og on mark=3; sub - -; " OURS, "Assist", "", CSV},
-        {"another Subscription is observed", "og on mark=3; sub - -; " OURS, "Observe", "",
-         CSV " " OG},
-        {"it is remembered", "og on mark=3; sub v2 v2; " OURS, NULL,
-         "\"held\":\"v2\",\"switched\":true", ""},
-        {"the hold is remembered", "og on mark=3; sub v2 v2; " OURS, NULL, "\"held\":\"v2\"", OG},
-        {"another hold is remembered", "og; sub v2 v2; " OURS, NULL, "\"held\":\"v1\"", CSV},
-        {"a person changed the operator group since", "og on mark=2; ", NULL, NULL, ""},
-        {"a person switched it on", "og on; ", NULL, NULL, ""},
-        {"a person switched it off", "og mark=3; ", NULL, NULL, ""},
-        {"a person holds the version",
-         "og on; csv v2 Failed/InstallComponentFailedNoRetry 'by hand'", NULL, NULL, ""},
-        {"a copy", "og; csv v2 Failed/X copied '" EK_FF_PIN_MESSAGE "'", NULL, NULL, ""},
-        {"released", "og; csv v2 Replacing '" EK_FF_PIN_MESSAGE "'", NULL, NULL, ""},
-    };
-    for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
-        struct judged j;
-        begin(&j, cases[i].scene, cases[i].mode, cases[i].episode);
-        j.rules.policies = (struct ek_ff_objs){&j.policy, j.policy ? 1 : 0};
-        const struct ek_ff_inputs inputs = {.world = &j.scene.world,
-                                            .rules = &j.rules,
-                                            .reports = {&j.report, j.report ? 1 : 0},
-                                            .now_ms = EK_FF_NOW};
-        ck_assert_uint_eq(ek_ff_plan_leftovers(&inputs, &intents), intents.n);
-        check_words(cases[i].name, cases[i].wants);
-        check_order(cases[i].name);
-        ek_intents_done(&intents);
-        ek_intents_init(&intents);
-        end(&j);
-    }
-}
-END_TEST
-
 /* A Subscription that consents answers for the switch of one that is gone. */
 START_TEST(a_switch_of_another_subscription)
 {
@@ -676,6 +658,7 @@ int main(void)
     tcase_add_test(tc, the_report_is_the_memory);
     tcase_add_test(tc, what_was_undone_is_due_again);
     tcase_add_loop_test(tc, a_catalog_that_is_read_is_waited_for, 0, 2);
+    tcase_add_test(tc, a_change_of_the_catalog_is_remembered);
     tcase_add_test(tc, a_verdict_outlives_what_was_lent);
     tcase_add_test(tc, the_edge_of_an_offer);
     tcase_add_test(tc, a_switch_is_remembered_without_its_group);
@@ -684,7 +667,6 @@ int main(void)
     tcase_add_test(tc, the_memory_has_a_precondition);
     tcase_add_test(tc, what_is_required);
     tcase_add_test(tc, since);
-    tcase_add_test(tc, leftovers);
     tcase_add_test(tc, a_switch_of_another_subscription);
     return ek_test_run("report", tc);
 }
