@@ -192,10 +192,72 @@ START_TEST(property)
     ck_assert_msg(steps & (1U << EK_FF_S4), "S4 never came up");
 }
 END_TEST
+
+/* What was written for each version of the episode. */
+struct counts {
+    unsigned n[5][EK_FF_ACT_MAX]; /* v0 to v4 */
+};
+
+/* One observation of a sequence. */
+static void check_turn(const struct ek_ff_scene *scene, struct ek_ff_judged *j, int64_t now_ms,
+                       struct ek_ff_memory *memory, struct counts *counts, const char *text)
+{
+    ek_ff_remember(&j->state, &j->finding, now_ms, memory);
+    j->memory = *memory;
+    ek_ff_decide(&j->state, &j->finding, &j->edges, &j->consent, memory, now_ms, &j->next);
+    if (!*memory->failing)
+        *counts = (struct counts){0};
+    if (j->next.act == EK_FF_NO_ACT)
+        return;
+    check_consent(j, text);
+    check_intents(scene, j, text);
+    if (*memory->failing && j->next.step != EK_FF_RESTORE) {
+        unsigned *n = &counts->n[memory->failing[1] - '0'][j->next.act];
+        ck_assert_msg(++*n <= j->consent.max_retries, "%s: %s: act %d", text, memory->failing,
+                      j->next.act);
+    }
+    ek_ff_note(&j->next, now_ms, memory);
+}
+
+/* Whatever is observed in turn, no write for a version is made more often than allowed before the
+ * operator is healthy. */
+START_TEST(sequences)
+{
+    unsigned state = 20260102, *seed = &state, turns = 0;
+    char text[2048];
+
+    for (int i = 0; i < 1000; i++) {
+        struct ek_ff_memory memory = {0};
+        struct counts counts = {0};
+        int64_t now_ms = EK_FF_NOW;
+        struct ek_ff_given g;
+        make_given(seed, &g);
+        g.off = g.observe = false;
+        for (int k = 0; k < 24; k++) {
+            struct ek_ff_scene scene;
+            struct ek_ff_judged j;
+            make_text(seed, text, sizeof text);
+            g.from_failing = PICK(nexts);
+            g.from_running = PICK(nexts);
+            ek_ff_scene_init(&scene, text);
+            ek_ff_scene_judge(&scene, &g, &j);
+            char before[EK_FF_NAME_MAX];
+            memcpy(before, memory.failing, sizeof before);
+            now_ms += (1 + rand_r(seed) % 600) * SECOND;
+            check_turn(&scene, &j, now_ms, &memory, &counts, text);
+            turns += *before && *memory.failing && strcmp(before, memory.failing) != 0;
+            ek_ff_scene_done(&scene);
+        }
+    }
+    ck_assert_uint_gt(turns, 1000); /* versions failed in turn */
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("all");
 
     tcase_add_test(tc, property);
+    tcase_add_test(tc, sequences);
     return ek_test_run("ladder_property", tc);
 }
