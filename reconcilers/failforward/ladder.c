@@ -12,8 +12,6 @@
 /* Stock OLM resolves within two seconds where it resolves at all. */
 #define OLM_MOVES_MS INT64_C(10000)
 
-#define NO_EDGE "no edge leads from this version: the author must publish one that replaces it"
-
 struct view {
     const struct ek_ff_state *state;
     const struct ek_ff_finding *finding;
@@ -193,17 +191,16 @@ static void hold(struct view *view)
     const struct ek_ff_state *state = view->state;
     bool edge = leads_from_failing(view);
     bool held = ek_ff_is_held(view->csv), waits = edge && state->waiting.obj;
+    bool ahead = !edge && may_act_ahead(view);
 
     if (view->csv->phase == EK_FF_SUCCEEDED)
         wait_until(view, 0, "the operator is healthy for the moment; a healthy CSV is not held");
-    else if (!edge && !may_act_ahead(view))
-        block_edge(view, NO_EDGE);
     else if (!held && !waits && edge && state->alone)
         propose(view, EK_FF_S0, EK_FF_POKE, state->name,
                 "has OLM resolve again: no older version is in the way");
-    else if (!held && !waits && (edge || may_hold_ahead(view)))
+    else if (!held && !waits && (edge || (ahead && may_hold_ahead(view))))
         propose(view, EK_FF_S3A, EK_FF_PIN, view->csv->name, "holds the failing version");
-    else if (!state->switched_on && !(edge && state->alone))
+    else if (!state->switched_on && (ahead || (edge && !state->alone)))
         propose(view, EK_FF_S2, EK_FF_SWITCH, state->group ? ek_obj_name(state->group) : NULL,
                 "switches fail forward of the operator group on");
     else if (waits)
@@ -211,7 +208,8 @@ static void hold(struct view *view)
     else if (edge)
         propose(view, EK_FF_S3A, EK_FF_POKE, state->name, "has OLM resolve again");
     else
-        block_edge(view, NO_EDGE);
+        block_edge(view, "no edge leads from this version: the author must publish one that "
+                         "replaces it");
 }
 
 /* Neither the policy nor the budget is in the way of a later write of a deletion. */
@@ -453,6 +451,13 @@ static void decide_failing(struct view *view)
     }
 }
 
+static bool may_poke(const struct view *view, int64_t since)
+{
+    return view->now_ms - since >= EK_FF_SETTLE_MS &&
+           view->now_ms - view->memory->acts[EK_FF_POKE].last_ms >= EK_FF_VERIFY_MS &&
+           tries(view, EK_FF_POKE) < view->consent->max_retries;
+}
+
 /* A healthy subscription whose fix or upgrade OLM does not notice: nothing triggers a resolution
  * when a CSV or a neighbor changes. */
 static void decide_idle(struct view *view)
@@ -473,11 +478,7 @@ static void decide_idle(struct view *view)
     else if (view->finding->neighbor)
         block(view, EK_FF_NAMESPACE_SHARED,
               "OLM resolves a namespace as one, and cannot resolve another subscription of it");
-    else if (view->finding->is_untaken)
-        propose(view, EK_FF_S0, EK_FF_POKE, state->name, "has OLM resolve again");
-    else if (stale && view->now_ms - since >= EK_FF_SETTLE_MS &&
-             view->now_ms - view->memory->acts[EK_FF_POKE].last_ms >= EK_FF_VERIFY_MS &&
-             tries(view, EK_FF_POKE) < view->consent->max_retries)
+    else if (view->finding->is_untaken || (stale && may_poke(view, since)))
         propose(view, EK_FF_S0, EK_FF_POKE, state->name, "has OLM resolve again");
     else if (stale)
         wait_until(view, since + EK_FF_SETTLE_MS, "OLM resolves again by itself");
