@@ -49,12 +49,10 @@ static const char *resolution_remedy(const struct ek_ff_finding *finding)
 {
     if (finding->neighbor)
         return "Correct or delete the Subscription that the message names: OLM resolves none of "
-               "the "
-               "namespace before.";
+               "the namespace before.";
     if (finding->is_untaken)
         return "Delete the operator of the namespace that owns a kind of the next version, or add "
-               "a "
-               "catalog with an operator that has the kind that it requires.";
+               "a catalog with an operator that has the kind that it requires.";
     if (!strcmp(finding->phase, "Overtaken"))
         return "Delete the InstallPlan that waits for approval: OLM then makes one for the next "
                "version.";
@@ -72,8 +70,7 @@ static const char *admin_remedy(const char *text)
     if (strstr(text, "no operator group found") ||
         strstr(text, "make sure the service account exists"))
         return "Create the OperatorGroup, or the ServiceAccount that spec.serviceAccountName of "
-               "the "
-               "OperatorGroup names.";
+               "the OperatorGroup names.";
     if (strstr(text, "in phase Failed instead of"))
         return "Delete the ClusterServiceVersion that the message names: it lacks the install "
                "mode, and the version that replaces it runs.";
