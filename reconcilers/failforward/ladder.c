@@ -175,12 +175,15 @@ static bool may_hold_ahead(const struct view *view)
 
 /* A write for a version that is not published yet helps only where this version never can. An
  * outage may end, and a hold would outlast it: OLM does not evaluate a CSV that is held. With an
- * edge the same writes take seconds. Who sets no grace wants them ahead. */
+ * edge the same writes take seconds. Without a grace other causes are held ahead, too, but never
+ * the only version, which ran, unless it crashes. */
 static bool may_act_ahead(const struct view *view)
 {
     enum ek_ff_cause cause = view->finding->cause;
+    bool outage = view->state->alone && view->csv->has_run && view->finding->class != EK_FF_F10;
 
-    return cause == EK_FF_PERMANENT || cause == EK_FF_REPAIRABLE || !view->consent->grace_ms;
+    return cause == EK_FF_PERMANENT || cause == EK_FF_REPAIRABLE ||
+           (!view->consent->grace_ms && !outage);
 }
 
 /* Holds the failing CSV and has OLM resolve again. With an edge the switch follows the hold,

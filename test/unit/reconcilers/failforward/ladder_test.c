@@ -132,6 +132,7 @@ static const struct ek_ff_step_row rows[] = {
      0},
     {"5 G4: without a fix holds, for who sets no grace", ON G4, {0}, "S3a", "v2", EK_FF_PIN},
     {"an outage of the only version", OFF OUTAGE, {.grace = 300}, "Blocked:NoEdge", NULL, 0},
+    {"an outage of the only version, no grace", OFF OUTAGE, {0}, "Blocked:NoEdge", NULL, 0},
     {"an outage of the only version, the catalog is not known",
      OFF OUTAGE,
      {.unknown = true, .grace = 300},
