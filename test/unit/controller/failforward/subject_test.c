@@ -556,21 +556,96 @@ START_TEST(what_a_deleted_subscription_left)
 }
 END_TEST
 
-/* A right that is missing blocks the step, and the report says so. */
+/* A right of the mode Assist that is missing blocks the step, and the report says so. */
 START_TEST(a_missing_right_is_reported)
 {
+    static const struct {
+        const char *cause, *strategy, *resource, *write;
+    } cases[] = {
+        {"failed calling webhook x", "Default", "installplans", "Retry"},
+        {"C is invalid: x", "Default", "operatorgroups", "SwitchOn"},
+        {"C is invalid: x", "TechPreviewUnsafeFailForward", "clusterserviceversions", "Hold"},
+    };
+    EK_AUTOFREE char *cause = ek_xasprintf("{\"status\":{\"message\":\"%s\"}}", cases[_i].cause);
+    EK_AUTOFREE char *strategy =
+        ek_xasprintf("{\"spec\":{\"upgradeStrategy\":\"%s\"}}", cases[_i].strategy);
+    EK_AUTOFREE char *count = ek_xasprintf(
+        "evenkeel_failforward_actions_total{action=\"%s\",result=\"denied\"} 1", cases[_i].write);
+
     begin("get,list,watch *;create,patch failforwardstatuses;patch failforwardstatuses/status;"
           "create,patch events");
     install_olm();
     install_reports();
     make_failure();
+    patch(PLAN "/status", cause);
+    patch(GROUPS "/og", strategy);
+    post(OLM "catalogsources", "{\"metadata\":{\"name\":\"cat\"}}");
+    patch(OLM "catalogsources/cat/status",
+          "{\"status\":{\"connectionState\":{\"lastObservedState\":\"READY\"}}}");
     consent("Assist", "Any");
     start();
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"reason\":\"ActionNotAllowed\"");
-    apiworld_wait_for(&bench.world, REPORTS "/op", "installplans");
-    subjectbench_wait_for_metrics(
-        &bench, "evenkeel_failforward_actions_total{action=\"Retry\",result=\"denied\"} 1");
+    apiworld_wait_for(&bench.world, REPORTS "/op", cases[_i].resource);
+    subjectbench_wait_for_metrics(&bench, count);
     check_absent(PLAN, "\"phase\":\"Installing\"");
+    end();
+}
+END_TEST
+
+static const char *const read_kinds[] = {"subscriptions",
+                                         "installplans",
+                                         "clusterserviceversions",
+                                         "operatorgroups",
+                                         "operatorconditions",
+                                         "catalogsources",
+                                         "namespaces",
+                                         "failforwardpolicies",
+                                         "failforwardstatuses",
+                                         "validatingwebhookconfigurations",
+                                         "mutatingwebhookconfigurations"};
+
+/* A kind that may not be read is named. */
+START_TEST(a_kind_that_may_not_be_read)
+{
+    EK_AUTO(ek_buf) rules;
+    bool named = false, is_blind;
+
+    ek_buf_init(&rules, 4096);
+    for (int i = 0; i < (int)EK_ARRAY_SIZE(read_kinds); i++)
+        if (i != _i)
+            ek_buf_printf(&rules, "list,watch %s;", read_kinds[i]);
+    ek_buf_puts(&rules, "create,patch failforwardstatuses");
+    begin(ek_buf_str(&rules));
+    install_olm();
+    install_reports();
+    start();
+    while (!named) {
+        const struct ek_watchset *set = ek_controller_watchset(bench.slots[0].controller);
+        EK_AUTOFREE char *problem = ek_watchset_problem(set, &is_blind);
+        named = problem && !strncmp(problem, read_kinds[_i], strlen(read_kinds[_i]));
+        ck_assert_msg(!problem || named, "%s: %s", read_kinds[_i], problem);
+        subjectbench_turn(&bench);
+    }
+    end();
+}
+END_TEST
+
+/* Without a right to report, the run fails with the right in its error. */
+START_TEST(a_report_that_may_not_be_written)
+{
+    static const char *const cases[][2] = {
+        {"patch failforwardstatuses/status;create,patch events", "cannot create resource"},
+        {"create failforwardstatuses;create,patch events", "cannot patch resource"},
+    };
+    EK_AUTOFREE char *rules = ek_xasprintf("list,watch *;%s", cases[_i][0]);
+
+    begin(rules);
+    install_olm();
+    install_reports();
+    make_failure();
+    consent("Observe", "Any");
+    start();
+    subjectbench_wait_for_debug(&bench, cases[_i][1]);
     end();
 }
 END_TEST
@@ -591,6 +666,8 @@ int main(void)
     tcase_add_test(tc, no_namespace_starves);
     tcase_add_test(tc, a_catalog_is_deleted);
     tcase_add_test(tc, what_a_deleted_subscription_left);
-    tcase_add_test(tc, a_missing_right_is_reported);
+    tcase_add_loop_test(tc, a_missing_right_is_reported, 0, 3);
+    tcase_add_loop_test(tc, a_kind_that_may_not_be_read, 0, EK_ARRAY_SIZE(read_kinds));
+    tcase_add_loop_test(tc, a_report_that_may_not_be_written, 0, 2);
     return ek_test_run("failforward", tc);
 }
