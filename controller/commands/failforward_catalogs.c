@@ -37,7 +37,8 @@ void ek_ffc_registries_done(struct ek_ffc_inputs *in)
 
 struct ek_ff_catalog ek_ffc_catalog_of(const struct ek_ffc_inputs *in, const struct ek_obj *sub)
 {
-    struct ek_ff_catalog catalog = {.graph = in->graph, .changed_ms = in->graph_ms, .error = ""};
+    struct ek_ff_catalog catalog = {
+        .graph = in->graph, .changed_ms = in->graph_ms, .known_ms = in->graph_ms, .error = ""};
 
     if (!in->graph && in->catalogs)
         ek_ff_catalogs_of(in->catalogs, sub, &catalog);

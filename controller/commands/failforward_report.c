@@ -111,6 +111,7 @@ static bool add_subscription(const struct ek_ffc_inputs *in, const struct ek_ffc
     const struct ek_ff_catalog catalog = ek_ffc_catalog_of(in, sub);
     ek_ff_find_edges(catalog.graph, &state, &finding, &edges);
     edges.changed_ms = catalog.changed_ms;
+    edges.known_ms = catalog.known_ms;
     ek_ff_classify_edges(&state, &edges, in->now_ms, &finding);
     ek_ff_decide(&state, &finding, &edges, &consent, &memory, in->now_ms, &next);
     ek_ff_act(world, &state, &next, in->now_ms, &writes);

@@ -16,7 +16,7 @@ struct catalog {
     bool listed; /* in the list of the last sync */
 
     struct ek_ff_graph *graph; /* of the last good read */
-    int64_t changed_ms;
+    int64_t changed_ms, known_ms;
     struct ek_err error;
     int64_t due_ms; /* when to read again; INT64_MIN: at once */
 };
@@ -129,8 +129,10 @@ static bool take(struct catalog *catalog, struct ek_ff_graph **graph)
     bool first = !catalog->graph;
     bool same = !first && ek_ff_graph_digest(catalog->graph) == ek_ff_graph_digest(*graph);
 
+    if (!same)
+        catalog->known_ms = catalog->catalogs->now_ms();
     if (!first && !same)
-        catalog->changed_ms = catalog->catalogs->now_ms();
+        catalog->changed_ms = catalog->known_ms;
     ek_ff_graph_free(catalog->graph);
     catalog->graph = *graph;
     *graph = NULL;
@@ -297,6 +299,7 @@ bool ek_ff_catalogs_get(const struct ek_ff_catalogs *catalogs, const char *names
     *ret_catalog = (struct ek_ff_catalog){
         .graph = catalog->graph,
         .changed_ms = catalog->changed_ms,
+        .known_ms = catalog->known_ms,
         .error = catalog->error.message,
         .reading = !catalog->graph && !catalog->error.code,
     };

@@ -328,12 +328,12 @@ static bool is_overtaken(const struct ek_ff_state *state, const struct ek_ff_edg
 static bool is_untaken(const struct ek_ff_state *state, const struct ek_ff_edges *edges,
                        int64_t now_ms, struct ek_ff_finding *finding)
 {
-    int64_t changed_ms = edges->changed_ms ? edges->changed_ms : EK_TIME_UNSET;
+    int64_t known_ms = edges->known_ms ? edges->known_ms : EK_TIME_UNSET;
 
     return state->head.phase == EK_FF_SUCCEEDED && !state->offered && !state->busy &&
            !state->resolution && !state->stuck.obj && state->alone &&
            lasts(state->head.since_ms, EK_FF_TAKE_MS, now_ms, finding) &&
-           lasts(changed_ms, EK_FF_TAKE_MS, now_ms, finding);
+           lasts(known_ms, EK_FF_TAKE_MS, now_ms, finding);
 }
 
 void ek_ff_classify_edges(const struct ek_ff_state *state, const struct ek_ff_edges *edges,

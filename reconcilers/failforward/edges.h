@@ -26,6 +26,7 @@ struct ek_ff_edges {
     const char *head;               /* name of the head of the first channel; NULL if unknown */
     int64_t changed_ms; /* when the content of the catalog changed last, milliseconds since the
                            epoch; 0 if unknown */
+    int64_t known_ms;   /* since when the process knows this content, likewise */
 };
 
 #endif

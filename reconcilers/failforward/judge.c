@@ -198,6 +198,7 @@ static void recall_change(const struct ek_ff_catalog *catalog, struct ek_ff_verd
 {
     bool later = catalog->changed_ms > v->memory.changed_ms;
 
+    v->edges.known_ms = catalog->known_ms;
     v->edges.changed_ms = later ? catalog->changed_ms : v->memory.changed_ms;
     v->memory.changed_ms = *v->memory.failing ? v->edges.changed_ms : 0;
 }

@@ -15,6 +15,7 @@ struct ek_ff_catalog {
     const struct ek_ff_graph *graph; /* NULL before the first good read; borrowed */
     int64_t changed_ms; /* when the content changed last; 0 before a second read found a
                            change */
+    int64_t known_ms;   /* when this content was read first; 0 if unknown */
     const char *error;  /* of the last read; "" when it was good; borrowed */
     bool reading;       /* there was no read yet: no step is taken before its end */
 };

@@ -109,7 +109,7 @@ static void fill_edges(const struct replay *replay, const struct ek_ff_state *st
                        const struct ek_ff_finding *finding, struct ek_ff_edges *edges)
 {
     ek_ff_find_edges(replay->graph, state, finding, edges);
-    edges->changed_ms = replay->base_ms + replay->catalog_t;
+    edges->changed_ms = edges->known_ms = replay->base_ms + replay->catalog_t;
 }
 
 static void say(struct track *track, int64_t t_ms, const struct ek_ff_finding *finding,

@@ -159,6 +159,7 @@ START_TEST(a_catalog_is_read_when_it_is_new_and_when_it_changes)
     ck_assert_int_eq(scene.n_changed, 1);
     ck_assert_str_eq(edges(text), "- -");
     ck_assert_int_eq(get().changed_ms, 0);
+    ck_assert_int_eq(get().known_ms, 1000);
 
     /* Nothing new: no request until the next refresh. */
     int n = scene.n_requests;
@@ -172,6 +173,7 @@ START_TEST(a_catalog_is_read_when_it_is_new_and_when_it_changes)
     ck_assert_int_eq(scene.n_changed, 2);
     ck_assert_str_eq(edges(text), "p3 p3");
     ck_assert_int_eq(get().changed_ms, 5000);
+    ck_assert_int_eq(get().known_ms, 5000);
 }
 END_TEST
 
