@@ -40,7 +40,9 @@ struct ek_ff_catalog ek_ffc_catalog_of(const struct ek_ffc_inputs *in, const str
     struct ek_ff_catalog catalog = {
         .graph = in->graph, .changed_ms = in->graph_ms, .known_ms = in->graph_ms, .error = ""};
 
-    if (!in->graph && in->catalogs)
+    if (!in->graph && in->catalogs) {
         ek_ff_catalogs_of(in->catalogs, sub, &catalog);
+        catalog.known_ms = 0; /* one read does not say since when a catalog has its content */
+    }
     return catalog;
 }

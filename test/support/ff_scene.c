@@ -343,7 +343,7 @@ void ek_ff_scene_judge(const struct ek_ff_scene *scene, const struct ek_ff_given
         .from_running.next = g->from_running,
         .head = g->head,
         .changed_ms = g->changed_ago ? EK_FF_NOW - g->changed_ago * INT64_C(1000) : 0,
-        .known_ms = g->changed_ago ? EK_FF_NOW - g->changed_ago * INT64_C(1000) : 0,
+        .known_ms = g->known_ago ? EK_FF_NOW - g->known_ago * INT64_C(1000) : 0,
     };
     j->consent = (struct ek_ff_consent){.mode = g->off       ? EK_FF_OFF
                                                 : g->observe ? EK_FF_OBSERVE

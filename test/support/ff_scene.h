@@ -56,6 +56,7 @@ struct ek_ff_given {
     const char *from_failing, *from_running, *head;
     bool unknown;         /* no reader of the catalog answered */
     int changed_ago;      /* seconds since the catalog changed; 0: unknown */
+    int known_ago;        /* seconds since the process read this content first; 0: unknown */
     enum ek_ff_mode mode; /* EK_FF_OFF: Assist */
     bool off, observe;    /* modes by name, because zero is Assist */
     int grace;            /* seconds */

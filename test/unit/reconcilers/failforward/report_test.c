@@ -300,15 +300,17 @@ END_TEST
 
 static bool is_reading;
 
-static int64_t catalog_changed_ms;
+static int64_t catalog_changed_ms, catalog_known_ms;
 
 static void find_catalog(void *ctx, const struct ek_obj *subscription,
                          struct ek_ff_catalog *ret_catalog)
 {
     (void)ctx;
     (void)subscription;
-    *ret_catalog = (struct ek_ff_catalog){
-        .error = "", .reading = is_reading, .changed_ms = catalog_changed_ms};
+    *ret_catalog = (struct ek_ff_catalog){.error = "",
+                                          .reading = is_reading,
+                                          .changed_ms = catalog_changed_ms,
+                                          .known_ms = catalog_known_ms};
 }
 
 static void judge_with(struct judged *j,
@@ -344,7 +346,8 @@ START_TEST(a_catalog_that_is_read_is_waited_for)
 }
 END_TEST
 
-/* A change that another process saw counts as long as the failure lasts. */
+/* A change that another process saw counts as long as the failure lasts. What this process knows,
+ * it knows since its own read. */
 START_TEST(a_change_of_the_catalog_is_remembered)
 {
     static const int64_t seen[] = {0, EK_FF_NOW - 90000, EK_FF_NOW - 30000};
@@ -355,12 +358,14 @@ START_TEST(a_change_of_the_catalog_is_remembered)
         struct judged j;
         begin(&j, G1, "Observe", WAS ",\"catalogChanged\":\"2025-12-31T23:59:00Z\"");
         catalog_changed_ms = seen[i];
+        catalog_known_ms = EK_FF_NOW - 1;
         judge_with(&j, find_catalog);
+        ck_assert_int_eq(j.verdicts[0].edges.known_ms, EK_FF_NOW - 1);
         ck_assert_int_eq(j.verdicts[0].edges.changed_ms, wants[i]);
         ck_assert_int_eq(j.verdicts[0].memory.changed_ms, wants[i]);
         end(&j);
     }
-    catalog_changed_ms = 0;
+    catalog_changed_ms = catalog_known_ms = 0;
 }
 END_TEST
 
