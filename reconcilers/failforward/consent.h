@@ -26,7 +26,7 @@ const char *ek_ff_mode_name(enum ek_ff_mode mode);
 
 /* The consent for one subscription of a namespace. */
 struct ek_ff_consented {
-    struct ek_ff_consent consent; /* but for others_fail */
+    struct ek_ff_consent consent; /* but for others_unfinished */
     const char *source; /* "annotation", the name of a policy (borrowed), "": nobody consented */
 };
 

@@ -220,9 +220,10 @@ static void decide(const struct ek_ff_inputs *in, struct ek_ff_verdict *v, struc
     pause_writes(in, v, arena);
 }
 
-static bool fails(const struct ek_ff_verdict *v)
+/* It fails, or OLM has not deleted the old versions of an upgrade yet. */
+static bool is_unfinished(const struct ek_ff_verdict *v)
 {
-    return v->finding.class != EK_FF_HEALTHY;
+    return v->finding.class != EK_FF_HEALTHY || !v->state.alone;
 }
 
 size_t ek_ff_judge(const struct ek_ff_inputs *inputs, struct ek_arena *arena,
@@ -230,18 +231,18 @@ size_t ek_ff_judge(const struct ek_ff_inputs *inputs, struct ek_arena *arena,
 {
     const struct ek_ff_objs *subs = &inputs->world->subscriptions;
     struct ek_ff_verdict *all = ek_arena_alloc(arena, (subs->n + 1) * sizeof *all);
-    size_t n = 0, n_failing = 0;
+    size_t n = 0, n_unfinished = 0;
     struct common common;
 
     read_common(inputs, arena, &common);
     for (size_t i = 0; i < subs->n; i++) {
         look(&common, i, &all[i]);
-        n_failing += fails(&all[i]);
+        n_unfinished += is_unfinished(&all[i]);
     }
     for (size_t i = 0; i < subs->n; i++) {
         if (all[i].given == EK_FF_OFF && !all[i].report)
             continue;
-        all[i].consent.others_fail = n_failing > fails(&all[i]);
+        all[i].consent.others_unfinished = n_unfinished > is_unfinished(&all[i]);
         decide(inputs, &all[i], arena);
         if (n != i)
             all[n] = all[i];

@@ -474,7 +474,7 @@ static void decide_idle(struct view *view)
     if (*view->memory->failing && state->offered &&
         state->waiting.obj) /* the failure is not over */
         answer_offer(view);
-    else if (view->memory->switched && !view->consent->others_fail && state->switched_on &&
+    else if (view->memory->switched && !view->consent->others_unfinished && state->switched_on &&
              head->phase == EK_FF_SUCCEEDED && state->alone)
         propose(view, EK_FF_RESTORE, EK_FF_UNSWITCH, ek_obj_name(state->group),
                 "the old versions are gone: restores the operator group");

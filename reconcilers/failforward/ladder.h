@@ -80,7 +80,8 @@ struct ek_ff_consent {
     unsigned denied;      /* steps that are not allowed: 1u << enum ek_ff_step */
     bool any_olm;         /* act also where the version of OLM was not tried */
     bool shared;          /* another subscription of the namespace does not consent to this mode */
-    bool others_fail;     /* another subscription of the namespace has a failure */
+    bool others_unfinished; /* another subscription of the namespace has a failure, or old versions
+                               of an upgrade */
 };
 
 #define EK_FF_NAME_MAX 254 /* of a Kubernetes object, with the NUL */

@@ -95,7 +95,7 @@ static void add_sub(struct ek_ff_scene *scene, const struct item *item, const ch
                   "\"spec\":{\"name\":\"%s\",\"source\":\"cat\",\"sourceNamespace\":\"olm\","
                   "\"installPlanApproval\":\"%s\",\"startingCSV\":\"%s\"},\"status\":{",
                   name, option(item, "manual") ? "Manual" : "Automatic", start ? start : "");
-    if (!other)
+    if (!other || item->n > 1)
         ek_buf_printf(&json, "\"currentCSV\":\"%s\",\"installedCSV\":\"%s\",", dash(item->words[1]),
                       dash(item->words[2]));
     if (ref)

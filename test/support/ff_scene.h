@@ -7,7 +7,7 @@
  * - sub CUR INST [WORD...] ['MESSAGE']: the subscription "op" of package "op": current and
  *   installed CSV ("-": none). Words: manual, start=CSV, ref=PLAN, unresolved=SECONDS
  *   (ResolutionFailed), unpacked=SECONDS (BundleUnpackFailed). MESSAGE is of that condition
- * - neighbor: the subscription "other"
+ * - neighbor [CUR INST]: the subscription "other" of package "other"
  * - csv NAME<OLD PHASE/REASON [WORD...] ['MESSAGE']: "<OLD" may be absent. Words: ran, entries=N
  *   (status.conditions has N Pending ones), fails=N/REASON, ago=SECONDS (since when), made=SECONDS,
  *   account, rights, definition=lost|unserved|required (that are lost), unmet, converts, copied,

@@ -631,23 +631,28 @@ START_TEST(since)
 }
 END_TEST
 
-/* A Subscription that consents answers for the switch of one that is gone. */
+/* A Subscription that consents answers for the switch of one that is gone. The operator group is
+ * that of all: with an upgrade of another one it stays switched on, for OLM to delete the old
+ * versions. */
 START_TEST(a_switch_of_another_subscription)
 {
     static const struct {
         const char *scene, *mode;
-        bool is_ours;
+        bool is_ours, restores;
     } cases[] = {
-        {"og on mark=3; cat; sub v1 v1; csv v1 Succeeded ran ago=900", "Assist", true},
-        {"og on mark=3; cat; sub v1 v1; csv v1 Succeeded ran ago=900", "Observe", false},
-        {"og on mark=2; cat; sub v1 v1; csv v1 Succeeded ran ago=900", "Assist", false},
+#define RUNS(more) "cat; sub v1 v1; csv v1 Succeeded ran ago=900; neighbor n3 n3; " more
+#define OLD        "csv n1 Replacing ran; csv n2<n1 Replacing; csv n3<n2 Succeeded ran"
+        {"og on mark=3; " RUNS("csv n3 Succeeded ran"), "Assist", true, true},
+        {"og on mark=3; " RUNS("csv n3 Succeeded ran"), "Observe", false, false},
+        {"og on mark=2; " RUNS("csv n3 Succeeded ran"), "Assist", false, false},
+        {"og on mark=3; " RUNS(OLD), "Assist", true, false},
     };
     for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
         struct judged j;
         begin(&j, cases[i].scene, cases[i].mode, "");
         judge_at(&j, "0.46.0", NULL, EK_FF_NOW);
         ck_assert(j.verdicts[0].memory.switched == cases[i].is_ours);
-        ck_assert((j.verdicts[0].next.act == EK_FF_UNSWITCH) == cases[i].is_ours);
+        ck_assert((j.verdicts[0].next.act == EK_FF_UNSWITCH) == cases[i].restores);
         end(&j);
     }
 }
