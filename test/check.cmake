@@ -28,6 +28,7 @@ endforeach()
 
 target_link_libraries(unit_informers_registry_registry PRIVATE ek_registry)
 target_link_libraries(unit_controller_failforward_catalogs PRIVATE ek_registry)
+target_link_libraries(unit_controller_failforward_rights PRIVATE ek_registry)
 
 # fault/alloc_test: every operation with every one of its allocations failing in turn.
 add_executable(alloc_test fault/alloc_test.c fault/alloc_rows.c)

@@ -28,8 +28,9 @@ void ek_ff_find_edges(const struct ek_ff_graph *graph, const struct ek_ff_state 
 struct ek_ff_kept {
     bool undone;                /* the write that the report remembers was not carried out: */
     struct ek_ff_memory memory; /* the memory before */
-    char refused[256];          /* why the last write was refused; "" when it was not */
-    int64_t until_ms;           /* no write before this time; milliseconds since the epoch */
+    char refused[768]; /* why the last write was refused, whole: the missing right is at its
+                          end; "" when it was not */
+    int64_t until_ms;  /* no write before this time; milliseconds since the epoch */
 };
 
 /* A namespace and what its verdicts depend on. All is borrowed. */

@@ -28,6 +28,15 @@ static void on_closed(void *ctx)
     ((struct subjectbench_slot *)ctx)->n_closed++;
 }
 
+static void on_event_lost(void *ctx, enum ek_event_loss why, const struct ek_err *err)
+{
+    struct subjectbench_slot *slot = ctx;
+
+    (void)why;
+    if (err)
+        slot->lost = *err;
+}
+
 /* ---- Life ---- */
 
 void subjectbench_start(struct subjectbench *bench, const char *rules,
@@ -43,6 +52,7 @@ void subjectbench_start(struct subjectbench *bench, const char *rules,
         &bench->world.bench.loop, &(struct ek_recorder_config){.client = bench->world.bench.client,
                                                                .instance = "test",
                                                                .may_record = may_write,
+                                                               .lost = on_event_lost,
                                                                .ctx = &bench->slots[0]});
     for (size_t i = 0; i < n; i++) {
         bench->slots[i] = (struct subjectbench_slot){.subject = subjects[i], .leads = true};

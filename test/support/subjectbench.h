@@ -27,6 +27,7 @@ struct subjectbench_slot {
     struct ek_runnable watch, runner;
     bool leads; /* may write; true from the start of the bench */
     int n_closed;
+    struct ek_err lost; /* of the first subject: of the last Event that the server refused */
 };
 
 struct subjectbench {

@@ -10,18 +10,15 @@
 #include "controller/failforward/subject.h"
 #include "controller/failforward/watch.h"
 #include "reconcilers/failforward/report.h"
-#include "test/support/subjectbench.h"
+#include "test/support/ff_cluster.h"
 #include "test/support/suite.h"
 
-#define OLM     "/apis/operators.coreos.com/v1alpha1/namespaces/ns/"
-#define REPORTS "/apis/evenkeel.dev/v1alpha1/namespaces/ns/failforwardstatuses"
-#define GROUPS  "/apis/operators.coreos.com/v1/namespaces/ns/operatorgroups"
+#define OLM     FF_CLUSTER_OLM
+#define REPORTS FF_CLUSTER_REPORTS
+#define GROUPS  FF_CLUSTER_GROUPS
 #define SUB     OLM "subscriptions/op"
 #define PLAN    OLM "installplans/p2"
 #define EVENTS  "/apis/events.k8s.io/v1/namespaces/ns/events"
-#define POLICY                                                                                     \
-    "{\"metadata\":{\"name\":\"cluster\"},\"spec\":{\"mode\":\"%s\",\"graceSeconds\":0,"           \
-    "\"olmVersions\":\"%s\"}}"
 
 static struct subjectbench bench;
 static const struct ek_subject *subject = &ek_failforward_subject;
@@ -35,71 +32,6 @@ static int64_t last_again_ms;
 static void post(const char *path, const char *body)
 {
     subjectbench_post(&bench, path, body);
-}
-
-static void install(const char *group, const char *plural, const char *kind, const char *version)
-{
-    EK_AUTOFREE char *crd = ek_xasprintf(
-        "{\"metadata\":{\"name\":\"%s.%s\"},\"spec\":{\"group\":\"%s\",\"scope\":\"%s\",\"names\":"
-        "{\"plural\":\"%s\",\"singular\":\"x%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"%s\","
-        "\"served\":true,\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{"
-        "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":"
-        "true}}}]}}",
-        plural, group, group, strcmp(kind, "FailForwardPolicy") == 0 ? "Cluster" : "Namespaced",
-        plural, plural, kind, version);
-    post(SUBJECTBENCH_CRDS, crd);
-}
-
-static void install_olm(void)
-{
-    static const char *const kinds[][3] = {
-        {"subscriptions", "Subscription", "v1alpha1"},
-        {"installplans", "InstallPlan", "v1alpha1"},
-        {"clusterserviceversions", "ClusterServiceVersion", "v1alpha1"},
-        {"catalogsources", "CatalogSource", "v1alpha1"},
-        {"operatorgroups", "OperatorGroup", "v1"},
-        {"operatorconditions", "OperatorCondition", "v2"}};
-
-    for (size_t i = 0; i < EK_ARRAY_SIZE(kinds); i++)
-        install("operators.coreos.com", kinds[i][0], kinds[i][1], kinds[i][2]);
-}
-
-static void install_reports(void)
-{
-    install("evenkeel.dev", "failforwardpolicies", "FailForwardPolicy", "v1alpha1");
-    install("evenkeel.dev", "failforwardstatuses", "FailForwardStatus", "v1alpha1");
-}
-
-static void patch(const char *path, const char *body)
-{
-    int status = apiworld_request(&bench.world, "PATCH", path, body, NULL);
-    ck_assert_msg(status == 200, "%s: %d", path, status);
-}
-
-/* Version 2 failed at the webhook of version 1. */
-static void make_failure(void)
-{
-    post("/api/v1/namespaces", "{\"metadata\":{\"name\":\"ns\"}}");
-    post(GROUPS, "{\"metadata\":{\"name\":\"og\"}}");
-    post(OLM "clusterserviceversions", "{\"metadata\":{\"name\":\"v1\"}}");
-    post(OLM "clusterserviceversions",
-         "{\"metadata\":{\"name\":\"v2\"},\"spec\":{\"replaces\":\"v1\"}}");
-    patch(OLM "clusterserviceversions/v1/status", "{\"status\":{\"phase\":\"Replacing\"}}");
-    patch(OLM "clusterserviceversions/v2/status",
-          "{\"status\":{\"phase\":\"Pending\",\"reason\":\"RequirementsNotMet\"}}");
-    post(OLM "installplans", "{\"metadata\":{\"name\":\"p2\"},\"spec\":{\"generation\":2,"
-                             "\"clusterServiceVersionNames\":[\"v2\"]}}");
-    patch(PLAN "/status", "{\"status\":{\"phase\":\"Failed\",\"message\":\"failed calling webhook "
-                          "x\",\"startTime\":\"2026-11-20T10:00:00Z\"}}");
-    post(OLM "subscriptions", "{\"metadata\":{\"name\":\"op\"},\"spec\":{\"name\":\"op\",\"source\""
-                              ":\"cat\",\"sourceNamespace\":\"ns\"}}");
-    patch(SUB "/status", "{\"status\":{\"currentCSV\":\"v2\",\"installedCSV\":\"v2\"}}");
-}
-
-static void consent(const char *mode, const char *versions)
-{
-    EK_AUTOFREE char *policy = ek_xasprintf(POLICY, mode, versions);
-    post("/apis/evenkeel.dev/v1alpha1/failforwardpolicies", policy);
 }
 
 /* ---- The process ---- */
@@ -192,7 +124,7 @@ END_TEST
 START_TEST(a_cluster_without_our_kinds)
 {
     begin(NULL);
-    install_olm();
+    ff_cluster_install_olm(&bench);
     start();
     subjectbench_wait_for_debug(&bench, "apply deploy/overlays/failforward");
     subjectbench_wait_for_debug(&bench, "\"namespaces\":0");
@@ -204,13 +136,15 @@ END_TEST
 START_TEST(consent_decides)
 {
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
     start();
     subjectbench_wait_for_debug(&bench,
                                 "\"namespaces\":1,\"namespacesTooLarge\":0,\"withConsent\":0");
-    patch(SUB, "{\"metadata\":{\"annotations\":{\"failforward.evenkeel.dev/mode\":\"Observe\"}}}");
+    ff_cluster_patch(
+        &bench, SUB,
+        "{\"metadata\":{\"annotations\":{\"failforward.evenkeel.dev/mode\":\"Observe\"}}}");
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"class\":\"F2\"");
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"name\":\"op\",\"uid\":");
     apiworld_wait_for(&bench.world, EVENTS, "\"reason\":\"OperatorFailing\"");
@@ -218,7 +152,9 @@ START_TEST(consent_decides)
         &bench, "evenkeel_failforward_failing{subscription_namespace=\"ns\",subscription="
                 "\"op\",class=\"F2\"} 1");
     check_absent(PLAN, "\"phase\":\"Installing\"");
-    patch(SUB, "{\"metadata\":{\"annotations\":{\"failforward.evenkeel.dev/mode\":\"Off\"}}}");
+    ff_cluster_patch(
+        &bench, SUB,
+        "{\"metadata\":{\"annotations\":{\"failforward.evenkeel.dev/mode\":\"Off\"}}}");
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"mode\":\"Off\"");
     check_absent(PLAN, "\"phase\":\"Installing\"");
     end();
@@ -228,10 +164,10 @@ END_TEST
 START_TEST(a_step_is_carried_out_and_remembered)
 {
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
-    consent("Assist", "Any");
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
+    ff_cluster_consent(&bench, "Assist", "Any", "");
     start();
     apiworld_wait_for(&bench.world, PLAN, "\"phase\":\"Installing\"");
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"writes\":[{\"name\":\"Retry\",\"count\":1");
@@ -246,10 +182,10 @@ END_TEST
 START_TEST(the_version_of_olm_is_a_gate)
 {
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
-    consent("Assist", "Tried");
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
+    ff_cluster_consent(&bench, "Assist", "Tried", "");
     start();
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"reason\":\"UntriedOLM\"");
     check_absent(PLAN, "\"phase\":\"Installing\"");
@@ -289,9 +225,9 @@ START_TEST(consent_ends_before_the_write)
     subject = &held;
     is_held = true;
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
     post("/apis/evenkeel.dev/v1alpha1/failforwardpolicies",
          "{\"metadata\":{\"name\":\"cluster\"},\"spec\":{\"mode\":\"Assist\",\"graceSeconds\":0,"
          "\"olmVersions\":\"Any\",\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"x\","
@@ -302,7 +238,7 @@ START_TEST(consent_ends_before_the_write)
     if (cases[_i].in)
         post(cases[_i].in, cases[_i].body);
     else
-        patch(cases[_i].path, cases[_i].body);
+        ff_cluster_patch(&bench, cases[_i].path, cases[_i].body);
     wait_until_seen(cases[_i].row, cases[_i].path);
     is_held = false;
     subjectbench_wait_for_debug(&bench, cases[_i].then);
@@ -374,9 +310,9 @@ START_TEST(consent_is_read_again_before_a_step)
     subject = &withdrawing;
     withdrawal = &withdrawals[_i];
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
     post("/apis/evenkeel.dev/v1alpha1/failforwardpolicies",
          "{\"metadata\":{\"name\":\"cluster\"},\"spec\":{\"mode\":\"Assist\",\"graceSeconds\":0,"
          "\"olmVersions\":\"Any\",\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"x\","
@@ -402,10 +338,10 @@ END_TEST
 START_TEST(another_replica_goes_on)
 {
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
-    consent("Assist", "Any");
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
+    ff_cluster_consent(&bench, "Assist", "Any", "");
     bench.slots[0].leads = false;
     start();
     subjectbench_wait_for_metrics(&bench,
@@ -421,9 +357,10 @@ START_TEST(another_replica_goes_on)
         uid);
     ek_free(sub);
     post(REPORTS, report);
-    patch(REPORTS "/op/status",
-          "{\"status\":{\"episode\":{\"failing\":\"v2\",\"since\":\"2026-11-20T10:00:00Z\","
-          "\"writes\":[{\"name\":\"Retry\",\"count\":3,\"lastTime\":\"2026-11-20T10:59:59Z\"}]}}}");
+    ff_cluster_patch(
+        &bench, REPORTS "/op/status",
+        "{\"status\":{\"episode\":{\"failing\":\"v2\",\"since\":\"2026-11-20T10:00:00Z\","
+        "\"writes\":[{\"name\":\"Retry\",\"count\":3,\"lastTime\":\"2026-11-20T10:59:59Z\"}]}}}");
     bench.slots[0].leads = true;
     ek_controller_elected(bench.slots[0].controller);
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"class\":\"F2\"");
@@ -437,14 +374,14 @@ END_TEST
 START_TEST(a_large_namespace)
 {
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
     for (int i = 0; i < 200; i++) {
         EK_AUTOFREE char *body = ek_xasprintf("{\"metadata\":{\"name\":\"s%d\"}}", i);
         post(OLM "subscriptions", body);
     }
-    consent("Observe", "Any");
+    ff_cluster_consent(&bench, "Observe", "Any", "");
     start();
     subjectbench_wait_for_debug(&bench,
                                 "\"namespaces\":1,\"namespacesTooLarge\":1,\"withConsent\":0");
@@ -481,8 +418,8 @@ START_TEST(no_namespace_starves)
     subject = &busy;
     begin(NULL);
     bench.slots[0].leads = false;
-    install_olm();
-    install_reports();
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
     for (int i = 0; i < 65; i++) {
         EK_AUTOFREE char *space = ek_xasprintf("{\"metadata\":{\"name\":\"n%d\"}}", i);
         EK_AUTOFREE char *path =
@@ -490,7 +427,7 @@ START_TEST(no_namespace_starves)
         post("/api/v1/namespaces", space);
         post(path, "{\"metadata\":{\"name\":\"op\"}}");
     }
-    consent("Observe", "Any");
+    ff_cluster_consent(&bench, "Observe", "Any", "");
     start();
     while (n_observed < 1)
         subjectbench_turn(&bench);
@@ -510,12 +447,12 @@ END_TEST
 START_TEST(a_catalog_is_deleted)
 {
     begin(NULL);
-    install_olm();
-    install_reports();
-    make_failure();
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
     post(OLM "catalogsources",
          "{\"metadata\":{\"name\":\"cat\"},\"spec\":{\"address\":\"127.0.0.1:1\"}}");
-    consent("Observe", "Any");
+    ff_cluster_consent(&bench, "Observe", "Any", "");
     start();
     apiworld_wait_for(&bench.world, REPORTS "/op", "\"catalogError\":\"registry 127.0.0.1:1");
     ck_assert_int_eq(apiworld_request(&bench.world, "DELETE", OLM "catalogsources/cat", NULL, NULL),
@@ -532,120 +469,26 @@ START_TEST(what_a_deleted_subscription_left)
     bool is_default = false;
 
     begin(NULL);
-    install_olm();
-    install_reports();
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
     post("/api/v1/namespaces", "{\"metadata\":{\"name\":\"ns\"}}");
     post(GROUPS, "{\"metadata\":{\"name\":\"og\",\"annotations\":{\"" EK_FF_SWITCH_MARK
                  "\":\"1\"}},\"spec\":{\"upgradeStrategy\":\"TechPreviewUnsafeFailForward\"}}");
     post(OLM "clusterserviceversions", "{\"metadata\":{\"name\":\"v2\"}}");
-    patch(OLM "clusterserviceversions/v2/status",
-          "{\"status\":{\"phase\":\"Failed\",\"message\":\"" EK_FF_PIN_MESSAGE "\"}}");
+    ff_cluster_patch(&bench, OLM "clusterserviceversions/v2/status",
+                     "{\"status\":{\"phase\":\"Failed\",\"message\":\"" EK_FF_PIN_MESSAGE "\"}}");
     start();
     subjectbench_wait_for_debug(&bench, "OLM is watched");
     for (int i = 0; !is_default; i++) { /* each change is a search, where its time has come */
         EK_AUTOFREE char *label = ek_xasprintf("{\"metadata\":{\"labels\":{\"n\":\"%d\"}}}", i);
         subjectbench_now += 31000;
-        patch("/api/v1/namespaces/ns", label);
+        ff_cluster_patch(&bench, "/api/v1/namespaces/ns", label);
         ck_assert_int_eq(apiworld_request(&bench.world, "GET", GROUPS "/og", NULL, &group), 200);
         is_default = strstr(group, "\"Default\"") != NULL;
         ck_assert(!is_default || !strstr(group, EK_FF_SWITCH_MARK));
         ek_free(group);
     }
     apiworld_wait_for(&bench.world, OLM "clusterserviceversions/v2", "\"phase\":\"Pending\"");
-    end();
-}
-END_TEST
-
-/* A right of the mode Assist that is missing blocks the step, and the report says so. */
-START_TEST(a_missing_right_is_reported)
-{
-    static const struct {
-        const char *cause, *strategy, *resource, *write;
-    } cases[] = {
-        {"failed calling webhook x", "Default", "installplans", "Retry"},
-        {"C is invalid: x", "Default", "operatorgroups", "SwitchOn"},
-        {"C is invalid: x", "TechPreviewUnsafeFailForward", "clusterserviceversions", "Hold"},
-    };
-    EK_AUTOFREE char *cause = ek_xasprintf("{\"status\":{\"message\":\"%s\"}}", cases[_i].cause);
-    EK_AUTOFREE char *strategy =
-        ek_xasprintf("{\"spec\":{\"upgradeStrategy\":\"%s\"}}", cases[_i].strategy);
-    EK_AUTOFREE char *count = ek_xasprintf(
-        "evenkeel_failforward_actions_total{action=\"%s\",result=\"denied\"} 1", cases[_i].write);
-
-    begin("get,list,watch *;create,patch failforwardstatuses;patch failforwardstatuses/status;"
-          "create,patch events");
-    install_olm();
-    install_reports();
-    make_failure();
-    patch(PLAN "/status", cause);
-    patch(GROUPS "/og", strategy);
-    post(OLM "catalogsources", "{\"metadata\":{\"name\":\"cat\"}}");
-    patch(OLM "catalogsources/cat/status",
-          "{\"status\":{\"connectionState\":{\"lastObservedState\":\"READY\"}}}");
-    consent("Assist", "Any");
-    start();
-    apiworld_wait_for(&bench.world, REPORTS "/op", "\"reason\":\"ActionNotAllowed\"");
-    apiworld_wait_for(&bench.world, REPORTS "/op", cases[_i].resource);
-    subjectbench_wait_for_metrics(&bench, count);
-    check_absent(PLAN, "\"phase\":\"Installing\"");
-    end();
-}
-END_TEST
-
-static const char *const read_kinds[] = {"subscriptions",
-                                         "installplans",
-                                         "clusterserviceversions",
-                                         "operatorgroups",
-                                         "operatorconditions",
-                                         "catalogsources",
-                                         "namespaces",
-                                         "failforwardpolicies",
-                                         "failforwardstatuses",
-                                         "validatingwebhookconfigurations",
-                                         "mutatingwebhookconfigurations"};
-
-/* A kind that may not be read is named. */
-START_TEST(a_kind_that_may_not_be_read)
-{
-    EK_AUTO(ek_buf) rules;
-    bool named = false, is_blind;
-
-    ek_buf_init(&rules, 4096);
-    for (int i = 0; i < (int)EK_ARRAY_SIZE(read_kinds); i++)
-        if (i != _i)
-            ek_buf_printf(&rules, "list,watch %s;", read_kinds[i]);
-    ek_buf_puts(&rules, "create,patch failforwardstatuses");
-    begin(ek_buf_str(&rules));
-    install_olm();
-    install_reports();
-    start();
-    while (!named) {
-        const struct ek_watchset *set = ek_controller_watchset(bench.slots[0].controller);
-        EK_AUTOFREE char *problem = ek_watchset_problem(set, &is_blind);
-        named = problem && !strncmp(problem, read_kinds[_i], strlen(read_kinds[_i]));
-        ck_assert_msg(!problem || named, "%s: %s", read_kinds[_i], problem);
-        subjectbench_turn(&bench);
-    }
-    end();
-}
-END_TEST
-
-/* Without a right to report, the run fails with the right in its error. */
-START_TEST(a_report_that_may_not_be_written)
-{
-    static const char *const cases[][2] = {
-        {"patch failforwardstatuses/status;create,patch events", "cannot create resource"},
-        {"create failforwardstatuses;create,patch events", "cannot patch resource"},
-    };
-    EK_AUTOFREE char *rules = ek_xasprintf("list,watch *;%s", cases[_i][0]);
-
-    begin(rules);
-    install_olm();
-    install_reports();
-    make_failure();
-    consent("Observe", "Any");
-    start();
-    subjectbench_wait_for_debug(&bench, cases[_i][1]);
     end();
 }
 END_TEST
@@ -666,8 +509,5 @@ int main(void)
     tcase_add_test(tc, no_namespace_starves);
     tcase_add_test(tc, a_catalog_is_deleted);
     tcase_add_test(tc, what_a_deleted_subscription_left);
-    tcase_add_loop_test(tc, a_missing_right_is_reported, 0, 3);
-    tcase_add_loop_test(tc, a_kind_that_may_not_be_read, 0, EK_ARRAY_SIZE(read_kinds));
-    tcase_add_loop_test(tc, a_report_that_may_not_be_written, 0, 2);
     return ek_test_run("failforward", tc);
 }
