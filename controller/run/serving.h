@@ -4,8 +4,8 @@
  * on another, by HTTPS and for authorized scrapers only unless that is switched off. Non-leaders
  * serve the same, as with controller-runtime. The listener of /metrics has /debug/ui, too, for
  * authorized clients; without authorization there is no /debug/ui, because the page names parts of
- * the cluster. A third listener, if its flag is set, serves the merged discovery documents, by HTTPS
- * and for authorized clients always (controller/run/discovery_endpoint.h).
+ * the cluster. A third listener, if its flag is set, serves the merged discovery documents, by
+ * HTTPS and for authorized clients always (controller/run/discovery_endpoint.h).
  *
  * The listeners have a thread and a loop of their own, so that clients cannot delay the control
  * loop, which renews the Lease, and so that /healthz answers also while the control loop is
