@@ -316,7 +316,8 @@ static const char *bearer_token(const struct ek_http_request *request)
 
 static bool make_key(const char *token, const char *verb, const char *path, char key[KEY_SIZE])
 {
-    unsigned char digest[32];
+    static const char digits[] = "0123456789abcdef";
+    unsigned char digest[32] = {0};
     unsigned size = 0;
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
     bool good = ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) &&
@@ -326,8 +327,11 @@ static bool make_key(const char *token, const char *verb, const char *path, char
                 EVP_DigestFinal_ex(ctx, digest, &size) && size == sizeof digest;
 
     EVP_MD_CTX_free(ctx);
-    for (size_t i = 0; good && i < sizeof digest; i++)
-        snprintf(key + 2 * i, 3, "%02x", digest[i]);
+    for (size_t i = 0; i < sizeof digest; i++) {
+        key[2 * i] = digits[digest[i] >> 4];
+        key[2 * i + 1] = digits[digest[i] & 15];
+    }
+    key[KEY_SIZE - 1] = '\0';
     return good;
 }
 
