@@ -18,21 +18,29 @@ struct target {
     yyjson_val *object, *old; /* as policies see them */
 };
 
-static yyjson_val *find_old(struct ek_ci *ci, yyjson_val *object)
+/* What --old is searched for; in the arena. NULL for an object without a kind. */
+static const char *old_key(struct ek_ci *ci, yyjson_val *object)
 {
-    const char *key = ek_ci_key(ci, object);
     const char *kind = ek_json_str(object, "kind", NULL);
     const char *api_version = ek_json_str(object, "apiVersion", NULL);
 
-    for (size_t i = 0; i < ci->old.n; i++) {
-        yyjson_val *v = ci->old.list[i].seen;
-        const char *its_kind = ek_json_str(v, "kind", NULL);
-        const char *its_version = ek_json_str(v, "apiVersion", NULL);
-        if (its_kind && kind && !strcmp(its_kind, kind) && its_version && api_version &&
-            !strcmp(its_version, api_version) && !strcmp(ek_ci_key(ci, v), key))
-            return v;
+    return kind && api_version
+               ? ek_arena_printf(ci->arena, "%s %s %s", api_version, kind, ek_ci_key(ci, object))
+               : NULL;
+}
+
+/* The first of a name counts. */
+static yyjson_val *find_old(struct ek_ci *ci, yyjson_val *object)
+{
+    const char *key;
+
+    for (size_t i = ci->olds.n ? ci->old.n : 0; i < ci->old.n; i++) {
+        key = old_key(ci, ci->old.list[i].seen);
+        if (key && !ek_map_get(&ci->olds, key))
+            ek_map_put(&ci->olds, key, ci->old.list[i].seen);
     }
-    return NULL;
+    key = ci->old.n ? old_key(ci, object) : NULL;
+    return key ? ek_map_get(&ci->olds, key) : NULL;
 }
 
 /* ---- Subresources ---- */

@@ -263,6 +263,8 @@ void ek_ci_done(struct ek_ci *ci)
         yyjson_doc_free(ci->docs[i]);
     for (size_t i = 0; i < EK_ARRAY_SIZE(all); i++)
         ek_free(all[i]->list);
+    ek_map_done(&ci->namespaces);
+    ek_map_done(&ci->olds);
     ek_schema_unref(ci->builtin);
     ek_ci_fields_free(ci->fields);
     ek_free(ci->compiled);

@@ -67,6 +67,8 @@ struct ek_ci {
     struct ek_ci_objects policies; /* and bindings, as they were read */
     struct ek_ci_objects crds;
     yyjson_val *namespace_object; /* of --namespace-object; NULL without */
+    struct ek_map namespaces;     /* of the world, by name: of objects, and made up */
+    struct ek_map olds;           /* of old, as seen, by kind and name; made at the first look */
 
     int minor;                  /* of the built-in kinds */
     struct ek_schema *builtin;  /* NULL when only files count */
@@ -197,7 +199,8 @@ bool ek_ci_is_definition(const struct ek_ci_object *object);
 struct ek_gvk ek_ci_kind_of(struct ek_ci *ci, yyjson_val *object);
 struct ek_gvk ek_ci_split_kind(struct ek_ci *ci, const char *api_version, const char *kind);
 
-/* The world of the engine; arg is ci. */
+/* The world of the engine; arg is ci. Takes the namespaces of the objects as they are seen at the
+ * first call; one that is not among them is made up once. */
 void ek_ci_world(struct ek_ci *ci, struct ek_mutation_world *ret);
 
 /* The resources that API servers regard as other versions of one resource: those of one definition,

@@ -125,28 +125,29 @@ static yyjson_val *made_namespace(struct ek_ci *ci, const char *name)
     return yyjson_doc_get_root(made);
 }
 
+/* The first of a name counts. */
+static void put_namespace(struct ek_ci *ci, yyjson_val *object)
+{
+    const char *name = ek_json_str(object, "metadata", "name", NULL);
+
+    if (name && !ek_map_get(&ci->namespaces, name))
+        ek_map_put(&ci->namespaces, name, object);
+}
+
 static enum ek_world_answer find_namespace(void *arg, const char *name, yyjson_val **ret_object,
                                            struct ek_err *err)
 {
     struct ek_ci *ci = arg;
 
     (void)err;
-    *ret_object = ci->namespace_object;
-    if (*ret_object && same(ek_json_str(*ret_object, "metadata", "name", NULL), name))
+    *ret_object = ek_map_get(&ci->namespaces, name);
+    if (*ret_object)
         return EK_WORLD_FOUND;
-    for (size_t i = 0; i < ci->objects.n; i++) {
-        yyjson_val *v = ci->objects.list[i].seen;
-        if (same(ek_json_str(v, "kind", NULL), "Namespace") &&
-            same(ek_json_str(v, "apiVersion", NULL), "v1") &&
-            same(ek_json_str(v, "metadata", "name", NULL), name)) {
-            *ret_object = v;
-            return EK_WORLD_FOUND;
-        }
-    }
     ek_ci_note(ci,
                "namespace %s is not among the files: it is taken to have no labels but its name",
                name);
     *ret_object = made_namespace(ci, name);
+    put_namespace(ci, *ret_object);
     return EK_WORLD_FOUND;
 }
 
@@ -311,7 +312,13 @@ static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attri
 
 void ek_ci_world(struct ek_ci *ci, struct ek_mutation_world *ret)
 {
+    bool first = !ci->equivalents.each;
+
     ci->equivalents = (struct ek_equivalents){ek_ci_each_equivalent, ci};
+    put_namespace(ci, first ? ci->namespace_object : NULL);
+    for (size_t i = first ? 0 : ci->objects.n; i < ci->objects.n; i++)
+        if (is_of_kind(ci->objects.list[i].seen, "v1", "Namespace"))
+            put_namespace(ci, ci->objects.list[i].seen);
     *ret = (struct ek_mutation_world){.namespace = find_namespace,
                                       .param_scope = param_scope,
                                       .params = params,

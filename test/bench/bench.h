@@ -33,6 +33,7 @@ int bench_policies(const struct bench_options *options);
 int bench_failforward(const struct bench_options *options);
 int bench_plan(const struct bench_options *options);
 int bench_manifests(const struct bench_options *options);
+int bench_mutate(const struct bench_options *options);
 
 int bench_sync_main(const char *const *args);    /* url, resource, mode */
 int bench_floor_main(const char *const *args);   /* likewise */

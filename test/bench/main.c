@@ -33,6 +33,7 @@ static const struct {
      "evenkeel run with 2,000 Subscriptions of OLM: memory, time, CPU per change"},
     {"plan", bench_plan, "evenkeel plan of 5,000 nodes, 500 CRDs and 100,000 objects"},
     {"manifests", bench_manifests, "evenkeel plan of 10,000 manifests"},
+    {"mutate", bench_mutate, "evenkeel mutate of 10,000 manifests, eleven expressions each"},
 };
 
 static const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `evenkeel plan` of a large cluster and of many manifests: CPU time, time and memory of the whole
- * command, beside a program that reads the same lists or files and drops them. */
+/* `evenkeel plan` of a large cluster and of many manifests, and `mutate` of these: CPU time, time
+ * and memory of the whole command, beside a program that reads the same lists or files and drops
+ * them. */
 #include <curl/curl.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -319,14 +320,15 @@ static const char *const manifests[] = {
     "podGroupName: a\n  containers:\n  - name: a\n    image: b\n",
 };
 
-static void write_manifests(const char *folder)
+/* The first n_kinds in turn. */
+static void write_manifests(const char *folder, size_t n_kinds)
 {
     for (size_t i = 0; i < MANIFESTS; i++) {
         EK_AUTOFREE char *path = ek_xasprintf("%s/m%05zu.yaml", folder, i);
         FILE *out = fopen(path, "w");
         if (!out)
             bench_fail("%s cannot be written", path);
-        const char *text = manifests[i % EK_ARRAY_SIZE(manifests)], *number = strstr(text, "%zu");
+        const char *text = manifests[i % n_kinds], *number = strstr(text, "%zu");
         fprintf(out, "%.*s%zu%s", (int)(number - text), text, i, number + 3);
         fclose(out);
     }
@@ -369,7 +371,7 @@ int bench_manifests(const struct bench_options *options)
 
     if (!mkdtemp(folder))
         bench_fail("no folder at %s", folder);
-    write_manifests(folder);
+    write_manifests(folder, EK_ARRAY_SIZE(manifests));
     const char *floor[] = {NULL, "--plan-files", folder, NULL};
     const char *const forms[] = {"table", "json", "sarif", "html"};
     for (size_t i = 0; i < EK_ARRAY_SIZE(forms); i++) {
@@ -381,5 +383,48 @@ int bench_manifests(const struct bench_options *options)
     }
     each_file(folder, true);
     rmdir(folder);
+    return 0;
+}
+
+/* Eleven expressions, on what is written and on defaults. */
+static const char policy[] =
+    "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: "
+    "seen}\nspec:\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: [apps], apiVersions: "
+    "[v1], operations: [CREATE, UPDATE], resources: [deployments]}\n  failurePolicy: Fail\n  "
+    "reinvocationPolicy: Never\n  mutations:\n  - patchType: ApplyConfiguration\n    "
+    "applyConfiguration:\n      expression: |\n        Object{metadata: Object.metadata{labels: {\n"
+    "          'a': string(object.spec.replicas), 'b': string(object.spec.strategy.type),\n"
+    "          'c': string(has(object.metadata.annotations)), 'd': "
+    "string(has(object.spec.paused)),\n"
+    "          'e': string(has(object.spec.template.spec.nodeSelector)),\n"
+    "          'f': string(has(object.spec.template.spec.volumes)),\n"
+    "          'g': string(has(object.spec.template.spec.hostNetwork)),\n"
+    "          'h': string(object.spec.template.spec.containers[0].imagePullPolicy),\n"
+    "          'i': string(object.spec.template.spec.containers[0].resources.limits.memory),\n"
+    "          'j': string(object.spec.template.spec.containers.all(c, c.image != '')),\n"
+    "          'k': string(object.spec.template.spec.containers.size())}}}\n";
+
+int bench_mutate(const struct bench_options *options)
+{
+    char folder[] = "/tmp/ek-bench.XXXXXX";
+
+    if (!mkdtemp(folder))
+        bench_fail("no folder at %s", folder);
+    EK_AUTOFREE char *path = ek_xasprintf("%s.yaml", folder);
+    FILE *out = fopen(path, "w");
+    if (!out || fputs(policy, out) < 0 || fclose(out))
+        bench_fail("%s cannot be written", path);
+    write_manifests(folder, 1);
+    const char *floor[] = {NULL, "--plan-files", folder, NULL};
+    const char *const forms[] = {"yaml", "diff"};
+    for (size_t i = 0; i < EK_ARRAY_SIZE(forms); i++) {
+        EK_AUTOFREE char *what = ek_xasprintf("mutate of 10,000 manifests, %s", forms[i]);
+        const char *ours[] = {options->evenkeel, "mutate", "-f", path, "-f", folder, "-o",
+                              forms[i],          NULL};
+        compare(options, NULL, what, ours, floor);
+    }
+    each_file(folder, true);
+    rmdir(folder);
+    unlink(path);
     return 0;
 }
