@@ -3,6 +3,10 @@
  * JSON values to YAML text. libyaml's emitter lays out the lines, in the way that kubectl's does
  * because that one was ported from it; this file decides the style of each string.
  */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <yaml.h>
 
 #include "api/obj.h"
@@ -74,6 +78,36 @@ static bool write_plain(struct writer *w, const char *text)
     return emit_scalar(w, ek_str_from(text), YAML_PLAIN_SCALAR_STYLE);
 }
 
+/*
+ * A number as it comes out of a cluster: API servers write it as JSON, and JSON without point and
+ * exponent is a whole number to Go's YAML, as far as 64 bits reach ("1000000", but "1.5e+06" for a
+ * number with a fraction, and "1e+20").
+ */
+static void format_real(double value, char buf[EK_YAML_REAL_SIZE])
+{
+    char digits[EK_YAML_REAL_SIZE];
+    size_t n = 0;
+
+    ek_yaml_format_real__(value, buf);
+    const char *end = strchr(buf, 'e');
+    int exponent = end ? (int)strtol(end + 1, NULL, 10) : 0;
+    if (exponent < 6 || exponent > 19 || value != trunc(value))
+        return;
+    for (const char *p = buf; p < end; p++)
+        if (*p != '.')
+            digits[n++] = *p;
+    while (n < (size_t)exponent + 1 + (value < 0))
+        digits[n++] = '0';
+    digits[n] = '\0';
+    errno = 0;
+    if (value < 0)
+        strtoll(digits, NULL, 10);
+    else
+        strtoull(digits, NULL, 10);
+    if (!errno)
+        memcpy(buf, digits, n + 1);
+}
+
 static bool write_scalar(struct writer *w, yyjson_val *value)
 {
     char text[EK_YAML_REAL_SIZE];
@@ -87,7 +121,7 @@ static bool write_scalar(struct writer *w, yyjson_val *value)
     else if (yyjson_is_uint(value))
         snprintf(text, sizeof text, "%llu", (unsigned long long)yyjson_get_uint(value));
     else if (yyjson_is_real(value))
-        ek_yaml_format_real__(yyjson_get_real(value), text);
+        format_real(yyjson_get_real(value), text);
     else
         return write_plain(w, "null");
     return write_plain(w, text);

@@ -7,31 +7,61 @@
 #include "api/base/quote.h"
 #include "api/obj.h"
 
+/* Appends a number of yyjson as Go writes it. */
+static void put_digits(const char *text, size_t len, struct ek_buf *out)
+{
+    const char *exponent = memchr(text, 'e', len);
+
+    if (len > 2 && !memcmp(text + len - 2, ".0", 2))
+        len -= 2;
+    if (!exponent || exponent[1] == '-' || exponent[1] == '+') {
+        ek_buf_append(out, text, len);
+        return;
+    }
+    ek_buf_append(out, text, (size_t)(exponent - text));
+    ek_buf_puts(out, "e+");
+    ek_buf_append(out, exponent + 1, len - (size_t)(exponent + 1 - text));
+}
+
 /* Numbers that are no int64 are float64 in Go. */
 static void put_number(yyjson_val *value, struct ek_buf *out)
 {
-    char text[64], *exponent;
-
-    if (yyjson_is_sint(value) || yyjson_get_uint(value) <= INT64_MAX) {
-        if (!yyjson_is_real(value)) {
-            ek_buf_printf(out, "%lld", (long long)yyjson_get_sint(value));
-            return;
-        }
-    }
     yyjson_val real = {0};
+
+    if (!yyjson_is_real(value) && (yyjson_is_sint(value) || yyjson_get_uint(value) <= INT64_MAX)) {
+        ek_buf_printf(out, "%lld", (long long)yyjson_get_sint(value));
+        return;
+    }
     unsafe_yyjson_set_real(&real, yyjson_get_num(value));
     char *written = yyjson_val_write_opts(&real, 0, &ek_json_xalc, NULL, NULL);
-    strncpy(text, written ? written : "0", sizeof text - 1);
-    text[sizeof text - 1] = '\0';
+    put_digits(written ? written : "0", written ? strlen(written) : 1, out);
     ek_free(written);
-    size_t len = strlen(text);
-    if (len > 2 && !strcmp(text + len - 2, ".0"))
-        text[len - 2] = '\0';
-    exponent = strchr(text, 'e');
-    if (exponent && exponent[1] != '-' && exponent[1] != '+')
-        ek_buf_printf(out, "%.*se+%s", (int)(exponent - text), text, exponent + 1);
-    else
-        ek_buf_puts(out, text);
+}
+
+/* Octets of the text that starts here, with its quotes. */
+static size_t string_len(const char *json)
+{
+    size_t len = 1;
+
+    while (json[len] && json[len] != '"')
+        len += json[len] == '\\' && json[len + 1] ? 2 : 1;
+    return len + (json[len] == '"');
+}
+
+int ek_go_numbers(const char *json, struct ek_buf *out)
+{
+    while (*json) {
+        size_t plain = strcspn(json, "\"-0123456789");
+        ek_buf_append(out, json, plain);
+        json += plain;
+        size_t len = *json == '"' ? string_len(json) : strspn(json, "-+.0123456789eE");
+        if (*json == '"')
+            ek_buf_append(out, json, len);
+        else if (*json)
+            put_digits(json, len, out);
+        json += len;
+    }
+    return out->failed;
 }
 
 static void put_scalar(yyjson_val *value, struct ek_buf *out)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/base/quote.h"
+#include "api/decode/gotext.h"
 #include "api/yaml.h"
 #include "controller/cli/print.h"
 #include "controller/manifests/manifests-internal.h"
@@ -47,22 +48,27 @@ int ek_mutate_output_open(struct ek_mutate_output *out, const struct ek_mutate_o
     return is(out, "json") && fputs("{\n  \"objects\": [", stdout) < 0 ? unwritten(err) : 0;
 }
 
-/* JSON as yyjson writes the whole, this many blanks to the right. Texts in JSON have no line feed.
- */
+/* JSON as yyjson writes the whole, with numbers as API servers write them, this many blanks to the
+ * right. Texts in JSON have no line feed. */
 static int put_json(char *json, unsigned blanks, struct ek_buf *out)
 {
+    EK_AUTO(ek_buf) text = {0};
     char prefix[16];
 
     if (!json)
         return EK_E_NOMEM;
+    ek_buf_init(&text, RESULT_MAX);
+    int rc = ek_go_numbers(json, &text);
+    ek_free(json);
+    if (rc)
+        return rc;
     snprintf(prefix, sizeof prefix, "%*s", (int)blanks, "");
-    for (const char *line = json; *line;) {
+    for (const char *line = ek_buf_str(&text); *line;) {
         size_t len = strcspn(line, "\n");
         ek_buf_append(out, line, len);
         ek_buf_printf(out, "%s%s", line[len] ? "\n" : "", line[len] ? prefix : "");
         line += len + (line[len] == '\n');
     }
-    ek_free(json);
     return 0;
 }
 

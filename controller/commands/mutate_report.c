@@ -4,6 +4,7 @@
 
 #include "api/base/quote.h"
 #include "api/base/words.h"
+#include "api/decode/gotext.h"
 #include "api/yaml.h"
 #include "controller/cli/output.h"
 #include "controller/manifests/manifests-internal.h"
@@ -30,17 +31,17 @@ void ek_mutate_title(yyjson_val *object, struct ek_buf *out)
 /* A value in a line: JSON, cut. */
 static void put_value(yyjson_val *value, struct ek_buf *out)
 {
-    size_t len = 0;
-    char *json = value ? yyjson_val_write_opts(value, 0, &ek_json_alc, &len, NULL) : NULL;
+    char *json = value ? yyjson_val_write_opts(value, 0, &ek_json_alc, NULL, NULL) : NULL;
+    EK_AUTO(ek_buf) text;
 
-    if (!json) {
-        ek_buf_puts(out, "-");
-        return;
-    }
-    size_t cut = len > VALUE_MAX ? ek_utf8_cut((struct ek_str){json, len}, VALUE_MAX) : len;
-    ek_quote_line(out, (struct ek_str){json, cut});
-    ek_buf_puts(out, cut < len ? "..." : "");
+    ek_buf_init(&text, TEXT_MAX);
+    if (json)
+        ek_go_numbers(json, &text);
     ek_free(json);
+    struct ek_str shown = {text.len ? ek_buf_str(&text) : "-", text.len ? text.len : 1};
+    size_t cut = shown.len > VALUE_MAX ? ek_utf8_cut(shown, VALUE_MAX) : shown.len;
+    ek_quote_line(out, (struct ek_str){shown.p, cut});
+    ek_buf_puts(out, cut < shown.len ? "..." : "");
 }
 
 /* "mutations[0], [2]": which of the policy's did it. */

@@ -305,10 +305,12 @@ static int read_operation(const struct ek_cel_val *value, bool extended, yyjson_
                           struct ek_arena *arena, struct ek_work *work, struct ek_jsonpatch_op *op,
                           struct ek_err *err)
 {
-    if (value->kind != EK_CEL_STRUCT)
+    if (value->kind != EK_CEL_STRUCT) /* it is null: the compiler lets no other type pass */
         return ek_err_set(err, EK_E_INVAL,
                           "type mismatch: JSONPatchType.expression should evaluate to array of "
-                          "JSONPatch");
+                          "JSONPatch: type conversion error from '%s' to "
+                          "'*mutation.JSONPatchVal'",
+                          ek_cel_type_name(value));
     op->op = text_of(value, "op");
     op->path = text_of(value, "path");
     op->from = text_of(value, "from");
