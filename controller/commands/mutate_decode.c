@@ -36,13 +36,26 @@ static void report_unknown(const struct decoding *d, const struct ek_paths *unkn
                d->kind.kind, ek_ci_key(d->ci, d->object->value), ek_buf_str(&list));
 }
 
-/* The server's words for an object that it answers 400. */
+/* The server's words for an object that it answers 400, and the line of the value. */
 static int refuse(const struct decoding *d, struct ek_err *err, const char *pointer,
                   const char *why)
 {
-    return ek_err_set(err, EK_E_INVAL, "%s in version \"%s\" cannot be handled as a %s: %s%s%s",
-                      d->kind.kind, d->kind.version, d->kind.kind, pointer, *pointer ? ": " : "",
-                      why);
+    size_t line = ek_ci_line(d->object, pointer);
+    char at[24] = "";
+
+    if (line)
+        snprintf(at, sizeof at, ":%zu", line);
+    return ek_err_set(err, EK_E_INVAL,
+                      "%s%s: %s: %s in version \"%s\" cannot be handled as a %s: %s%s%s",
+                      d->object->source, at, ek_ci_key(d->ci, d->object->value), d->kind.kind,
+                      d->kind.version, d->kind.kind, pointer, *pointer ? ": " : "", why);
+}
+
+/* Why an object could not be decoded that may be a good one. */
+static int failed(const struct decoding *d, int rc, struct ek_err *err)
+{
+    return ek_err_set(err, rc, "%s: %s: the object cannot be decoded: %s", d->object->source,
+                      ek_ci_key(d->ci, d->object->value), ek_strerror(rc));
 }
 
 static int decode_custom(const struct decoding *d, const struct ek_custom_version *version,
@@ -55,7 +68,7 @@ static int decode_custom(const struct decoding *d, const struct ek_custom_versio
     int rc = ek_custom_decode(version, d->doc, object, &options, &decoding);
 
     if (rc)
-        return ek_err_set(err, rc, "the object cannot be decoded: %s", ek_strerror(rc));
+        return failed(d, rc, err);
     if (decoding.error)
         return refuse(d, err, "", decoding.error);
     if (!d->is_stored)
@@ -74,7 +87,7 @@ static int decode_builtin(const struct decoding *d, yyjson_mut_val **ret, struct
     if (rc == EK_E_INVAL)
         return refuse(d, err, problem.pointer, problem.why);
     if (rc && rc != EK_E_NOENT)
-        return ek_err_set(err, rc, "the object cannot be decoded: %s", ek_strerror(rc));
+        return failed(d, rc, err);
     return 0;
 }
 
@@ -93,9 +106,7 @@ static int decode(struct ek_ci *ci, struct ek_ci_object *object, bool is_stored,
                  ? decode_custom(&d, &version, &seen, err)
                  : decode_builtin(&d, &seen, err);
 
-    if (rc) {
-        ek_err_prefix(err, "%s: %s", object->source, ek_ci_key(ci, object->value));
-    } else if (seen) {
+    if (!rc && seen) {
         yyjson_doc *made = yyjson_mut_val_imut_copy(seen, &ek_json_xalc);
         ek_ci_own(ci, made);
         object->seen = yyjson_doc_get_root(made);

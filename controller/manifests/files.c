@@ -22,7 +22,8 @@ struct place {
     struct ek_ci *ci;
     struct ek_ci_objects *objects;
     const char *source;
-    size_t number;                   /* of the document in the file, from 1 */
+    size_t number; /* of the document in the file, from 1 */
+    const struct ek_ci_file *file;
     struct ek_manifest_lines *lines; /* of the file */
     const char *prefix;              /* of the object within the document: "items[3]." */
 };
@@ -100,7 +101,12 @@ static int add_object(struct place *place, yyjson_val *value, int depth, struct 
     }
     objects->list = ek_xrealloc(objects->list, objects->n + 1, sizeof *objects->list);
     objects->list[objects->n++] =
-        (struct ek_ci_object){.value = value, .seen = value, .source = place->source};
+        (struct ek_ci_object){.value = value,
+                              .seen = value,
+                              .source = place->source,
+                              .file = place->file,
+                              .number = place->number,
+                              .prefix = ek_arena_strdup(place->ci->arena, place->prefix)};
     ek_ci_fields_check(place->ci, &objects->list[objects->n - 1], line_of, place);
     return 0;
 }
@@ -160,18 +166,18 @@ static int parse(const char *path, const char *text, size_t len, bool *ret_json,
     return *ret_json ? 0 : ek_yaml_parse_all(text, len, EK_CI_FILE_MAX, ret_doc, err);
 }
 
-/* The same with the text (owned by the caller, also after an error), for its lines. */
-static int read_text(struct ek_ci *ci, const char *path, const char *shown, char **ret_text,
-                     struct ek_manifest_lines *ret_lines, yyjson_doc **ret_doc, struct ek_err *err)
+int ek_ci_read_documents(struct ek_ci *ci, const char *path, const char *shown,
+                         yyjson_doc **ret_doc, struct ek_err *err)
 {
-    size_t len = 0;
-    bool json = false;
-    int rc = ek_file_read(path, EK_CI_FILE_MAX, ret_text, &len, err);
+    struct ek_ci_file *file = ek_xalloc(sizeof *file);
 
+    *file = (struct ek_ci_file){0};
+    ci->files = ek_xrealloc(ci->files, ci->n_files + 1, sizeof *ci->files);
+    ci->files[ci->n_files++] = file;
+    int rc = ek_file_read(path, EK_CI_FILE_MAX, &file->text, &file->len, err);
     if (rc)
         return rc; /* the error names the path */
-    rc = parse(path, *ret_text, len, &json, ret_doc, err);
-    *ret_lines = (struct ek_manifest_lines){.text = *ret_text, .len = len, .json = json};
+    rc = parse(path, file->text, file->len, &file->json, ret_doc, err);
     if (rc)
         ek_err_prefix(err, "%s", shown);
     else
@@ -179,35 +185,77 @@ static int read_text(struct ek_ci *ci, const char *path, const char *shown, char
     return rc;
 }
 
-int ek_ci_read_documents(struct ek_ci *ci, const char *path, const char *shown,
-                         yyjson_doc **ret_doc, struct ek_err *err)
+static struct ek_manifest_lines lines_of(const struct ek_ci_file *file)
 {
-    EK_AUTOFREE char *text = NULL;
-    struct ek_manifest_lines lines;
-
-    return read_text(ci, path, shown, &text, &lines, ret_doc, err);
+    return (struct ek_manifest_lines){.text = file->text, .len = file->len, .json = file->json};
 }
 
 static int read_file(struct ek_ci *ci, const char *path, const char *shown,
                      struct ek_ci_objects *objects, struct ek_err *err)
 {
-    EK_AUTOFREE char *text = NULL;
-    struct ek_manifest_lines lines = {0};
     yyjson_doc *doc;
     yyjson_val *value;
     size_t i, n;
-    int rc = read_text(ci, path, shown, &text, &lines, &doc, err);
+    int rc = ek_ci_read_documents(ci, path, shown, &doc, err);
 
     if (rc)
         return rc;
+    const struct ek_ci_file *file = ci->files[ci->n_files - 1];
+    struct ek_manifest_lines lines = lines_of(file);
     const char *source = ek_arena_strdup(ci->arena, shown);
     yyjson_arr_foreach(yyjson_doc_get_root(doc), i, n, value)
     {
-        struct place place = {ci, objects, source, i + 1, &lines, ""};
+        struct place place = {ci, objects, source, i + 1, file, &lines, ""};
         rc = rc ? rc : add_object(&place, value, 0, err);
     }
     ek_manifest_lines_done(&lines);
     return rc;
+}
+
+/* Appends what a path has for one token of a pointer, and returns the value there. */
+static yyjson_val *put_part(yyjson_val *in, const char *token, size_t len, struct ek_buf *path)
+{
+    char *name = ek_xalloc(len + 1);
+    size_t n = 0;
+    yyjson_val *found;
+
+    for (size_t i = 0; i < len; i++) {
+        bool escaped = token[i] == '~' && i + 1 < len;
+        name[n++] = (char)(!escaped ? token[i] : token[i + 1] == '1' ? '/' : '~');
+        i += escaped;
+    }
+    if (yyjson_is_arr(in)) {
+        ek_buf_printf(path, "[%.*s]", (int)n, name);
+        found = yyjson_arr_get(in, strtoul(name, NULL, 10));
+    } else {
+        bool plain = !memchr(name, '.', n) && !memchr(name, '[', n);
+        ek_buf_printf(path, plain ? "%s%.*s" : "%s[%.*s]", path->len && plain ? "." : "", (int)n,
+                      name);
+        found = yyjson_obj_getn(in, name, n);
+    }
+    ek_free(name);
+    return found;
+}
+
+size_t ek_ci_line(const struct ek_ci_object *object, const char *pointer)
+{
+    yyjson_val *in = object->value;
+    EK_AUTO(ek_buf) path = {0};
+
+    if (!object->file)
+        return 0;
+    struct ek_manifest_lines lines = lines_of(object->file);
+    ek_buf_init(&path, EK_CI_FILE_MAX);
+    while (*pointer == '/') {
+        size_t len = strcspn(++pointer, "/");
+        in = put_part(in, pointer, len, &path);
+        pointer += len;
+    }
+    EK_AUTOFREE char *whole =
+        ek_xasprintf("%s%s", object->prefix, path.len ? ek_buf_str(&path) : "apiVersion");
+    size_t line = ek_manifest_line(&lines, object->number, whole);
+    ek_manifest_lines_done(&lines);
+    return line;
 }
 
 static int by_name(const void *a, const void *b)

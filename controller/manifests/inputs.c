@@ -261,6 +261,10 @@ void ek_ci_done(struct ek_ci *ci)
         ek_schema_unref(ci->extra[i].schema);
     for (size_t i = 0; i < ci->n_docs; i++)
         yyjson_doc_free(ci->docs[i]);
+    for (size_t i = 0; i < ci->n_files; i++) {
+        ek_free(ci->files[i]->text);
+        ek_free(ci->files[i]);
+    }
     for (size_t i = 0; i < EK_ARRAY_SIZE(all); i++)
         ek_free(all[i]->list);
     ek_map_done(&ci->namespaces);
@@ -275,6 +279,7 @@ void ek_ci_done(struct ek_ci *ci)
     ek_free(ci->validating);
     ek_free(ci->extra);
     ek_free(ci->docs);
+    ek_free(ci->files);
     yyjson_mut_doc_free(ci->notes_doc);
     ek_arena_free(ci->arena);
     *ci = (struct ek_ci){0};

@@ -37,11 +37,21 @@ static inline int ek_ci_complain(const struct ek_err *err)
 
 #define EK_CI_FILE_MAX ((size_t)64 << 20)
 
+/* A file that objects were read from. */
+struct ek_ci_file {
+    char *text; /* owned */
+    size_t len;
+    bool json;
+};
+
 /* An object of a file. */
 struct ek_ci_object {
-    yyjson_val *value;  /* as it is written */
-    yyjson_val *seen;   /* as policies see it: value, unless ek_mutate_decode decoded it */
-    const char *source; /* the file's name, "standard input" */
+    yyjson_val *value;             /* as it is written */
+    yyjson_val *seen;              /* as policies see it: value, unless it was decoded */
+    const char *source;            /* the file's name, "standard input" */
+    const struct ek_ci_file *file; /* NULL for an object of a cluster */
+    size_t number;                 /* of its document in the file, from 1 */
+    const char *prefix;            /* of its paths in the document: "items[3]." */
 };
 
 struct ek_ci_objects {
@@ -58,6 +68,8 @@ struct ek_ci {
     struct ek_arena *arena;
     yyjson_doc **docs; /* owned: all that was read */
     size_t n_docs;
+    struct ek_ci_file **files; /* owned, with their texts */
+    size_t n_files;
     bool stdin_taken, skip_unknown;
     size_t n_skipped; /* documents that skip_unknown left out */
 
@@ -115,6 +127,10 @@ struct ek_ci_options {
 /* Reads all of path (a file, a folder, "-") into objects; lists are taken apart. */
 int ek_ci_read(struct ek_ci *ci, const char *path, struct ek_ci_objects *objects,
                struct ek_err *err);
+
+/* The line (from 1) in the object's file of the value at a JSON pointer, or of the last part of it
+ * that is there; 0 where the line is not known. Reads the file's text anew at each call. */
+size_t ek_ci_line(const struct ek_ci_object *object, const char *pointer);
 
 /* Keeps a document until ek_ci_done. */
 void ek_ci_own(struct ek_ci *ci, yyjson_doc *doc);
