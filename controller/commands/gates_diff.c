@@ -56,6 +56,18 @@ static void put_generation(yyjson_val *report, struct ek_buf *out)
         ek_buf_printf(out, "#   generation: stays at %lld\n", (long long)yyjson_get_sint(old));
 }
 
+/* Returns whether there is anything. */
+static bool put_dropped(yyjson_val *report, struct ek_buf *out)
+{
+    yyjson_val *v;
+    size_t i, n;
+
+    yyjson_arr_foreach(yyjson_obj_get(report, "dropped"), i, n, v)
+        ek_quote_printf(out, "%s%s", i ? ", " : "#   dropped by API servers: ", yyjson_get_str(v));
+    ek_buf_puts(out, n ? "\n" : "");
+    return n > 0;
+}
+
 int ek_gates_diff(void *ctx, yyjson_val *report, bool color, struct ek_buf *out)
 {
     yyjson_val *without = yyjson_obj_get(report, "withoutGates");
@@ -71,8 +83,13 @@ int ek_gates_diff(void *ctx, yyjson_val *report, bool color, struct ek_buf *out)
     if (!stored)
         return out->failed;
     put_generation(report, out);
+    bool dropped = put_dropped(report, out);
     if (ek_json_equal(without, stored))
-        return ek_buf_puts(out, "#   stored as sent\n");
+        return ek_buf_printf(out, "#   %s\n",
+                             dropped ? "the rest is stored as sent"
+                             : yyjson_is_true(yyjson_obj_get(report, "decoded"))
+                                 ? "stored as sent, but for defaults and nulls"
+                                 : "stored as sent");
     ek_yaml_write(&before, without, NULL);
     ek_yaml_write(&after, stored, NULL);
     ek_buf_puts(out, "--- without gates\n+++ stored\n");

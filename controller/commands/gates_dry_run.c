@@ -3,24 +3,30 @@
 #include <string.h>
 
 #include "api/patch/jsonpatch.h"
+#include "api/validation/validate.h"
 #include "controller/commands/gates-internal.h"
 #include "reconcilers/fieldgates/decide.h"
+
+#define VALIDATION_MAX ((size_t)1 << 20) /* octets of the errors of an object */
 
 /* The write, and what becomes of it; values are of doc where they are mutable. */
 struct write {
     struct ek_gates_inputs *in;
     const char *operation, *subresource;
     const struct ek_gates_input *input; /* of its kind */
-    yyjson_val *old, *new;              /* as read; old NULL on CREATE */
+    struct ek_ci_object sent;           /* as read, and decoded */
+    yyjson_val *old, *new;              /* decoded; old NULL on CREATE */
+    struct ek_paths unknown;            /* fields that the decoder drops */
     yyjson_mut_doc *doc;
     struct ek_gates_outcome outcome;
+    const char *invalid;    /* why the schema refuses what would be stored; NULL */
     bool moves;             /* the generation */
     int64_t old_generation; /* 0: not known */
 };
 
 static bool is_scale(yyjson_val *object)
 {
-    return yyjson_equals_str(yyjson_obj_get(object, "kind"), "Scale");
+    return !strcmp(ek_json_text(object, "kind"), "Scale");
 }
 
 static bool writes(const struct write *w, const char *subresource)
@@ -31,7 +37,7 @@ static bool writes(const struct write *w, const char *subresource)
 /* ---- Inputs ---- */
 
 static int read_one(struct ek_gates_inputs *in, const char *path, const char *flag,
-                    yyjson_val **ret, struct ek_err *err)
+                    struct ek_ci_object *ret, struct ek_err *err)
 {
     struct ek_ci_objects objects = {0};
     int rc = ek_ci_read(&in->ci, path, &objects, err);
@@ -40,7 +46,7 @@ static int read_one(struct ek_gates_inputs *in, const char *path, const char *fl
         rc = ek_err_set(err, EK_E_INVAL, "%s %s: exactly one object is required, found %zu", flag,
                         path, objects.n);
     else if (!rc)
-        *ret = objects.list[0].value;
+        *ret = objects.list[0];
     ek_free(objects.list);
     return rc;
 }
@@ -112,19 +118,40 @@ static int check_definition(const struct write *w, struct ek_err *err)
     return 0;
 }
 
+/* Both as an API server decodes them; a Scale is no object of the definition. */
+static int decode(struct write *w, struct ek_ci_object *old, struct ek_err *err)
+{
+    struct ek_ci *ci = &w->in->ci;
+    int rc = 0;
+
+    if (w->old)
+        rc = ek_ci_decode(ci, old, w->input->crd, true, NULL, err);
+    if (!rc && !is_scale(w->new))
+        rc = ek_ci_decode(ci, &w->sent, w->input->crd, false, &w->unknown, err);
+    w->old = old->seen;
+    w->new = w->sent.seen;
+    return rc;
+}
+
 static int read_write(struct write *w, const struct ek_gates_options *options, struct ek_err *err)
 {
-    int rc = read_one(w->in, options->new, "--new", &w->new, err);
+    struct ek_ci_object old = {0};
+    int rc = read_one(w->in, options->new, "--new", &w->sent, err);
 
     if (!rc && *options->old)
-        rc = read_one(w->in, options->old, "--old", &w->old, err);
+        rc = read_one(w->in, options->old, "--old", &old, err);
+    w->new = w->sent.value;
+    w->old = old.value;
     w->operation = w->old ? "UPDATE" : "CREATE";
     w->subresource = options->subresource;
     if (!rc)
         rc = pick(w, writes(w, "scale") ? w->old : w->new, err);
     if (!rc)
         rc = check_identity(w, err);
-    return rc || !w->input ? rc : check_definition(w, err);
+    if (rc || !w->input)
+        return rc;
+    rc = check_definition(w, err);
+    return rc ? rc : decode(w, &old, err);
 }
 
 /* ---- The request ---- */
@@ -303,6 +330,38 @@ static int apply(const struct write *w, yyjson_mut_val **object, struct ek_err *
     return rc;
 }
 
+/* ---- Validation ---- */
+
+/* What the API server refuses after admission; metadata is as the server would make it. */
+static int validate(struct write *w, yyjson_mut_val *stored, struct ek_err *err)
+{
+    struct ek_ci *ci = &w->in->ci;
+    const struct ek_gates_crd *crd = &w->input->resolution.crd;
+    struct ek_field_errors errors = {.arena = ci->arena};
+    struct ek_validator *validator = NULL;
+    const char *unknown = NULL;
+    EK_AUTO(ek_buf) text = {0};
+
+    int rc = ek_validator_new(w->input->crd, crd->storage, &validator, err);
+    if (rc)
+        return rc;
+    yyjson_doc *doc = yyjson_mut_val_imut_copy(stored, &ek_json_xalc);
+    const struct ek_custom_write write = {
+        .object = yyjson_doc_get_root(doc), .old = w->old, .is_status = writes(w, "status")};
+    ek_validate_write(validator, &write, ci->arena, NULL, &errors, &unknown);
+    ek_buf_init(&text, VALIDATION_MAX);
+    ek_field_errors_join(&errors, &text);
+    if (errors.n)
+        w->invalid = ek_arena_printf(
+            ci->arena, "%s.%s \"%s\" is invalid: %s", crd->kind, crd->group,
+            ek_json_text(yyjson_obj_get(write.object, "metadata"), "name"), ek_buf_str(&text));
+    else if (unknown)
+        ek_ci_note(ci, "not all of the validation is known: %s", unknown);
+    yyjson_doc_free(doc);
+    ek_validator_free(validator);
+    return 0;
+}
+
 /* ---- The report ---- */
 
 static void add_hits(const struct write *w, yyjson_mut_val *root)
@@ -318,9 +377,9 @@ static void add_hits(const struct write *w, yyjson_mut_val *root)
         yyjson_mut_obj_add_strcpy(w->doc, v, "path", hit->path->text);
         yyjson_mut_obj_add_strcpy(w->doc, v, "gate", hit->gate->name);
         yyjson_mut_obj_add_str(w->doc, v, "result",
-                               !w->outcome.allowed ? "denied"
-                               : hit->deprecated   ? "deprecated"
-                                                   : "suppressed");
+                               !w->outcome.allowed && !w->invalid ? "denied"
+                               : hit->deprecated                  ? "deprecated"
+                                                                  : "suppressed");
     }
 }
 
@@ -354,23 +413,84 @@ static void add_title(const struct write *w, yyjson_mut_val *root)
     yyjson_mut_obj_add_strcpy(w->doc, root, "message", w->outcome.message);
 }
 
-static int add_stored(struct write *w, yyjson_mut_val *root, yyjson_val *object, struct ek_err *err)
+static bool differs(yyjson_val *a, yyjson_val *b, const char *member)
+{
+    yyjson_val *x = yyjson_obj_get(a, member), *y = yyjson_obj_get(b, member);
+
+    return (x || y) && !(x && y && ek_json_equal(x, y));
+}
+
+/* What API servers drop of the object that was sent, whatever the gates are. */
+static void add_dropped(const struct write *w, yyjson_mut_val *root)
+{
+    yyjson_mut_val *list = yyjson_mut_obj_add_arr(w->doc, root, "dropped");
+    yyjson_val *key, *value;
+    size_t i, n;
+
+    for (i = 0; i < w->unknown.n; i++)
+        yyjson_mut_arr_add_strcpy(w->doc, list, w->unknown.list[i]);
+    if (!*w->subresource && w->input->resolution.crd.shape.has_status &&
+        yyjson_obj_get(w->new, "status") && differs(w->old, w->new, "status"))
+        yyjson_mut_arr_add_str(w->doc, list, "status");
+    ek_json_each_member(writes(w, "status") ? w->new : NULL, i, n, key, value)
+    {
+        const char *name = yyjson_get_str(key);
+        if (value && strcmp(name, "status") != 0 && strcmp(name, "metadata") != 0 &&
+            differs(w->old, w->new, name))
+            yyjson_mut_arr_add_strcpy(w->doc, list, name);
+    }
+}
+
+/* Whether decoding changed more of the object than metadata: defaults, nulls. */
+static bool is_decoded(const struct write *w)
+{
+    yyjson_val *key, *value;
+    size_t i, n;
+
+    ek_json_each_member(w->new, i, n, key, value)
+    {
+        const char *name = yyjson_get_str(key);
+        if (value && strcmp(name, "metadata") != 0 && differs(w->sent.value, w->new, name))
+            return true;
+    }
+    return false;
+}
+
+/* With and without the gates. */
+struct stored {
+    yyjson_mut_val *gated, *without;
+};
+
+static int predict(struct write *w, yyjson_val *object, struct stored *ret, struct ek_err *err)
 {
     yyjson_mut_val *patched = yyjson_val_mut_copy(w->doc, object);
     bool moves;
 
-    yyjson_mut_val *without = finish(w, yyjson_val_mut_copy(w->doc, object), &moves);
+    ret->without = finish(w, yyjson_val_mut_copy(w->doc, object), &moves);
     int rc = apply(w, &patched, err);
     if (rc)
         return rc;
-    yyjson_mut_val *stored = finish(w, patched, &w->moves);
+    ret->gated = finish(w, patched, &w->moves);
+    rc = validate(w, ret->gated, err);
+    if (w->invalid) {
+        w->outcome.allowed = false;
+        w->outcome.code = 422;
+        w->outcome.reason = "Invalid";
+        w->outcome.message = w->invalid;
+    }
+    return rc;
+}
+
+static void add_stored(const struct write *w, yyjson_mut_val *root, const struct stored *stored)
+{
     add_generation(w, root);
+    add_dropped(w, root);
+    yyjson_mut_obj_add_bool(w->doc, root, "decoded", is_decoded(w));
     if (w->outcome.patch)
         yyjson_mut_obj_add_val(w->doc, root, "patch",
                                yyjson_mut_val_mut_copy(w->doc, w->outcome.patch));
-    yyjson_mut_obj_add_val(w->doc, root, "withoutGates", without);
-    yyjson_mut_obj_add_val(w->doc, root, "stored", stored);
-    return 0;
+    yyjson_mut_obj_add_val(w->doc, root, "withoutGates", stored->without);
+    yyjson_mut_obj_add_val(w->doc, root, "stored", stored->gated);
 }
 
 /* Decides the request, and writes the report to root. */
@@ -379,17 +499,20 @@ static int decide(struct write *w, yyjson_val *request, yyjson_mut_val *root, st
     const struct ek_gates_resolution *r = &w->input->resolution;
     struct ek_arena *arena = w->in->ci.arena;
     struct ek_admission_request read;
+    struct stored stored = {0};
     const struct ek_gates *gates = ek_gates_new(w->input->object, r->refused, r->n_refused);
 
     int rc = ek_admission_request_read(request, &read, err);
     if (!rc)
         rc = ek_gates_decide(gates, &r->crd.shape, &read, arena, NULL, w->doc, &w->outcome, err);
+    if (!rc && w->outcome.allowed)
+        rc = predict(w, read.object, &stored, err);
     if (!rc) {
         add_title(w, root);
         add_hits(w, root);
     }
     if (!rc && w->outcome.allowed)
-        rc = add_stored(w, root, read.object, err);
+        add_stored(w, root, &stored);
     ek_gates_unref(gates);
     return rc;
 }

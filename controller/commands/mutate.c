@@ -49,7 +49,7 @@ static int read_rest(struct ek_ci *ci, const struct ek_mutate_options *o, struct
     if (!rc && *o->deny)
         rc = read_rules(ci, o->deny, &ci->deny, err);
     if (!rc)
-        rc = ek_mutate_decode(ci, err);
+        rc = ek_ci_decode_all(ci, err);
     if (!rc && o->update_golden && !*o->expect)
         rc = ek_err_set(err, EK_E_INVAL, "--update-golden needs --expect FOLDER");
     return rc;

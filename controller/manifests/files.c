@@ -172,7 +172,7 @@ int ek_ci_read_documents(struct ek_ci *ci, const char *path, const char *shown,
     struct ek_ci_file *file = ek_xalloc(sizeof *file);
 
     *file = (struct ek_ci_file){0};
-    ci->files = ek_xrealloc(ci->files, ci->n_files + 1, sizeof *ci->files);
+    ci->files = ek_xrealloc(ci->files, ci->n_files + 1, sizeof(struct ek_ci_file *));
     ci->files[ci->n_files++] = file;
     int rc = ek_file_read(path, EK_CI_FILE_MAX, &file->text, &file->len, err);
     if (rc)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "api/base/map.h"
+#include "api/decode/custom.h"
 #include "api/obj.h"
 #include "api/schema/builtin.h"
 #include "api/schema/schema.h"
@@ -131,6 +132,22 @@ int ek_ci_read(struct ek_ci *ci, const char *path, struct ek_ci_objects *objects
 /* The line (from 1) in the object's file of the value at a JSON pointer, or of the last part of it
  * that is there; 0 where the line is not known. Reads the file's text anew at each call. */
 size_t ek_ci_line(const struct ek_ci_object *object, const char *pointer);
+
+/*
+ * Decodes an object as an API server does before admission, into object->seen: by crd, its
+ * CustomResourceDefinition, or as a built-in kind of the version of the schemas (NULL, or a crd
+ * without that version); an object of another kind stays as it is. is_stored: it is not what a
+ * client sends, but what was stored; else the fields of a custom resource that are dropped are
+ * noted. *ret_unknown (NULL: not wanted): these fields, in ci's arena. EK_E_INVAL names the line
+ * and the object which an API server would answer 400, in its words for custom resources and with
+ * the place of the value for built-in kinds; EK_E_NOMEM.
+ */
+int ek_ci_decode(struct ek_ci *ci, struct ek_ci_object *object, yyjson_val *crd, bool is_stored,
+                 struct ek_paths *ret_unknown, struct ek_err *err);
+
+/* The same for all objects of -f, --params and --old, by the definitions of ci; the latter two were
+ * stored. */
+int ek_ci_decode_all(struct ek_ci *ci, struct ek_err *err);
 
 /* Keeps a document until ek_ci_done. */
 void ek_ci_own(struct ek_ci *ci, yyjson_doc *doc);
@@ -254,16 +271,6 @@ struct ek_mutate_options {
     bool update_golden, allow_empty;
     const char *output, *color, *denied;
 };
-
-/*
- * Decodes the objects of -f, --params and --old as an API server does before admission: by the
- * CustomResourceDefinition among the files if their kind has one, else as built-in kinds of the
- * version of the schemas; objects of other kinds stay as they are. Notes the fields of custom
- * resources that are dropped. EK_E_INVAL names the file and the object which an API server would
- * answer 400, in its words for custom resources and with the place of the value for built-in kinds;
- * EK_E_NOMEM.
- */
-int ek_mutate_decode(struct ek_ci *ci, struct ek_err *err);
 
 /*
  * Makes the request that an API server would make of an object: an admission request's JSON, owned.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of files as an API server decodes them, before policies see them. */
+#include <stdio.h>
+
 #include "api/decode/builtin.h"
-#include "api/decode/custom.h"
 #include "controller/manifests/manifests-internal.h"
 
 #define DECODING_MAX ((size_t)16 << 20) /* octets of errors and paths of one object */
@@ -12,8 +13,9 @@ struct decoding {
     struct ek_ci *ci;
     struct ek_gvk kind;
     const struct ek_ci_object *object;
-    bool is_stored;         /* it was read before: what is dropped of it is no news */
-    struct ek_arena *arena; /* of texts */
+    bool is_stored;           /* it was read before: what is dropped of it is no news */
+    struct ek_paths *unknown; /* gets the fields that are dropped; NULL */
+    struct ek_arena *arena;   /* of texts */
     yyjson_mut_doc *doc;
 };
 
@@ -73,6 +75,8 @@ static int decode_custom(const struct decoding *d, const struct ek_custom_versio
         return refuse(d, err, "", decoding.error);
     if (!d->is_stored)
         report_unknown(d, &decoding.unknown);
+    if (d->unknown)
+        *d->unknown = decoding.unknown;
     *ret = object;
     return 0;
 }
@@ -91,15 +95,16 @@ static int decode_builtin(const struct decoding *d, yyjson_mut_val **ret, struct
     return 0;
 }
 
-static int decode(struct ek_ci *ci, struct ek_ci_object *object, bool is_stored, struct ek_err *err)
+int ek_ci_decode(struct ek_ci *ci, struct ek_ci_object *object, yyjson_val *crd, bool is_stored,
+                 struct ek_paths *ret_unknown, struct ek_err *err)
 {
     const struct decoding d = {.ci = ci,
                                .kind = ek_ci_kind_of(ci, object->value),
                                .object = object,
                                .is_stored = is_stored,
-                               .arena = ek_arena_new(DECODING_MAX),
+                               .unknown = ret_unknown,
+                               .arena = ret_unknown ? ci->arena : ek_arena_new(DECODING_MAX),
                                .doc = ek_json_doc_new()};
-    yyjson_val *crd = ek_ci_crd_of(ci, &d.kind);
     struct ek_custom_version version;
     yyjson_mut_val *seen = NULL;
     int rc = crd && ek_custom_version_of(crd, d.kind.version, &version)
@@ -112,11 +117,12 @@ static int decode(struct ek_ci *ci, struct ek_ci_object *object, bool is_stored,
         object->seen = yyjson_doc_get_root(made);
     }
     yyjson_mut_doc_free(d.doc);
-    ek_arena_free(d.arena);
+    if (!ret_unknown)
+        ek_arena_free(d.arena);
     return rc;
 }
 
-int ek_mutate_decode(struct ek_ci *ci, struct ek_err *err)
+int ek_ci_decode_all(struct ek_ci *ci, struct ek_err *err)
 {
     const struct {
         const struct ek_ci_objects *objects;
@@ -125,7 +131,10 @@ int ek_mutate_decode(struct ek_ci *ci, struct ek_err *err)
     int rc = 0;
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(all); i++)
-        for (size_t k = 0; k < all[i].objects->n && !rc; k++)
-            rc = decode(ci, &all[i].objects->list[k], all[i].are_stored, err);
+        for (size_t k = 0; k < all[i].objects->n && !rc; k++) {
+            struct ek_ci_object *object = &all[i].objects->list[k];
+            struct ek_gvk kind = ek_ci_kind_of(ci, object->value);
+            rc = ek_ci_decode(ci, object, ek_ci_crd_of(ci, &kind), all[i].are_stored, NULL, err);
+        }
     return rc;
 }
