@@ -275,6 +275,13 @@ static const struct ek_flag output_flags[] = {
      .offset = offsetof(struct ek_mutate_options, expect),
      .help = "`FOLDER` of golden files to compare the results with, one for each object: "
              "kind.group_namespace_name.yaml"},
+    {.name = "as-stored",
+     .type = EK_FLAG_BOOL,
+     .offset = offsetof(struct ek_mutate_options, as_stored),
+     .help = "Print the objects as the API server would store them, with defaults and without "
+             "unknown fields, instead of the objects of the files with the changes of the "
+             "policies. What the API server itself writes is not there: uid, creationTimestamp, "
+             "generation, managedFields, and a status of its own"},
     {.name = "update-golden",
      .type = EK_FLAG_BOOL,
      .offset = offsetof(struct ek_mutate_options, update_golden),

@@ -96,37 +96,65 @@ static void add_denial(yyjson_mut_doc *doc, yyjson_mut_val *v,
         yyjson_mut_arr_add_strcpy(doc, causes, outcome->causes[i]);
 }
 
-/* Adds an object as it goes back to its file; after: what policies made of it, NULL for nothing. A
- * Scale is in no file. */
-static void add_object(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name,
-                       const struct ek_ci_object *file, const struct ek_admission_request *request,
-                       yyjson_val *after)
+/* One object that has been through the policies. */
+struct written {
+    struct ek_ci *ci;
+    const struct ek_mutate_options *options;
+    const struct ek_ci_object *file;
+    const struct ek_admission_request *request;
+};
+
+/* The object as it goes back to its file; after: what policies made of it, without the parts that
+ * the write does not store. A Scale is in no file. */
+static yyjson_mut_val *for_file(const struct written *w, yyjson_mut_doc *doc, yyjson_val *after)
 {
-    bool is_file = !strcmp(ek_json_text(file->value, "kind"), request->kind.kind);
-    yyjson_val *whole = after ? after : request->object;
+    bool is_file = !strcmp(ek_json_text(w->file->value, "kind"), w->request->kind.kind);
+    yyjson_mut_val *object = is_file
+                                 ? ek_mutate_carry(doc, w->file->value, w->request->object, after)
+                                 : yyjson_val_mut_copy(doc, after);
 
-    yyjson_mut_val *object = is_file ? ek_mutate_carry(doc, file->value, request->object, whole)
-                                     : yyjson_val_mut_copy(doc, whole);
-
-    yyjson_mut_obj_add_val(doc, to, name, object);
     /* The namespace that only the request has. */
     yyjson_mut_val *metadata = yyjson_mut_obj_get(object, "metadata");
-    if (!ek_json_get(file->value, "metadata", "namespace", NULL) &&
-        yyjson_mut_equals_str(yyjson_mut_obj_get(metadata, "namespace"), request->namespace))
+    if (!ek_json_get(w->file->value, "metadata", "namespace", NULL) &&
+        yyjson_mut_equals_str(yyjson_mut_obj_get(metadata, "namespace"), w->request->namespace))
         yyjson_mut_obj_remove_key(metadata, "namespace");
+    return object;
 }
 
-static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,
+/* after: what policies made of the object; NULL for the object without them. */
+static yyjson_mut_val *result_of(const struct written *w, yyjson_mut_doc *doc, yyjson_val *after)
+{
+    yyjson_val *whole = after ? after : w->request->object;
+
+    if (!after && !w->options->as_stored)
+        return for_file(w, doc, whole);
+    yyjson_mut_val *stored = yyjson_val_mut_copy(doc, whole);
+    if (w->options->as_stored) {
+        ek_mutate_store(w->ci, w->request, w->request->old_object, doc, stored);
+        return stored;
+    }
+    if (!ek_mutate_store(w->ci, w->request, w->request->object, doc, stored))
+        return for_file(w, doc, whole);
+    ek_ci_note(w->ci, "%s %s: a write of %s does not store what policies change in the rest of it",
+               w->request->kind.kind, ek_ci_key(w->ci, w->file->value),
+               *w->request->subresource ? "the status" : "an object with a subresource status");
+    yyjson_doc *part = yyjson_mut_val_imut_copy(stored, &ek_json_xalc);
+    yyjson_mut_val *object = for_file(w, doc, yyjson_doc_get_root(part));
+    yyjson_doc_free(part);
+    return object;
+}
+
+static void add_outcome(const struct written *w, yyjson_mut_doc *doc, yyjson_mut_val *v,
                         const struct ek_mutation_outcome *outcome,
-                        const struct ek_validating_outcome *verdict,
-                        const struct ek_admission_request *request)
+                        const struct ek_validating_outcome *verdict)
 {
     bool allowed = outcome->allowed && verdict->allowed;
+    yyjson_val *after = outcome->result ? yyjson_doc_get_root(outcome->result) : NULL;
+    yyjson_mut_val *before = result_of(w, doc, NULL);
+    yyjson_mut_val *object = allowed && after ? result_of(w, doc, after) : NULL;
+    bool same = !outcome->patch || (object && yyjson_mut_equals(before, object));
 
-    yyjson_mut_obj_add_str(doc, v, "result",
-                           !allowed         ? "denied"
-                           : outcome->patch ? "changed"
-                                            : "unchanged");
+    yyjson_mut_obj_add_str(doc, v, "result", !allowed ? "denied" : same ? "unchanged" : "changed");
     if (!allowed)
         add_denial(doc, v, outcome, verdict);
     yyjson_mut_val *steps = yyjson_mut_obj_add_arr(doc, v, "policies");
@@ -139,9 +167,9 @@ static void add_outcome(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_
     if (outcome->patch)
         yyjson_mut_obj_add_val(
             doc, v, "patch", yyjson_mut_val_mut_copy(doc, yyjson_mut_doc_get_root(outcome->patch)));
-    add_object(doc, v, "before", object, request, NULL);
-    if (allowed && outcome->result)
-        add_object(doc, v, "object", object, request, yyjson_doc_get_root(outcome->result));
+    yyjson_mut_obj_add_val(doc, v, "before", before);
+    if (object)
+        yyjson_mut_obj_add_val(doc, v, "object", object);
 }
 
 static void add_name(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_object *object,
@@ -165,8 +193,7 @@ static void add_name(yyjson_mut_doc *doc, yyjson_mut_val *v, const struct ek_ci_
 
 /* ---- Running ---- */
 
-static int hand_over(const struct ek_ci_object *object, const struct ek_admission_request *request,
-                     const struct ek_mutation_outcome *outcome,
+static int hand_over(const struct written *w, const struct ek_mutation_outcome *outcome,
                      const struct ek_validating_outcome *verdict, ek_mutate_fn fn, void *ctx,
                      struct ek_err *err)
 {
@@ -174,8 +201,8 @@ static int hand_over(const struct ek_ci_object *object, const struct ek_admissio
     yyjson_mut_val *v = yyjson_mut_obj(doc);
 
     yyjson_mut_doc_set_root(doc, v);
-    add_name(doc, v, object, request);
-    add_outcome(doc, v, object, outcome, verdict, request);
+    add_name(doc, v, w->file, w->request);
+    add_outcome(w, doc, v, outcome, verdict);
     yyjson_doc *result = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);
     int rc = result ? fn(ctx, yyjson_doc_get_root(result), err)
@@ -224,7 +251,8 @@ static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
         if (rc)
             ek_err_prefix(err, "%s: %s", object->source, ek_ci_key(ci, object->value));
         else
-            rc = hand_over(object, &request, &outcome, &verdict, fn, ctx, err);
+            rc = hand_over(&(struct written){ci, options, object, &request}, &outcome, &verdict, fn,
+                           ctx, err);
         ek_mutation_outcome_done(&outcome);
     }
     ek_arena_free(arena);

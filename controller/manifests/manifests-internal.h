@@ -268,7 +268,7 @@ struct ek_mutate_options {
     const char *namespace;   /* of objects that have none; "" for default */
     const char *old, *namespace_object, *user, *allow, *deny, *expect;
     struct ek_flag_list groups, extra; /* extra: "key=value" */
-    bool update_golden, allow_empty;
+    bool update_golden, allow_empty, as_stored;
     const char *output, *color, *denied;
 };
 
@@ -290,6 +290,15 @@ int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
  */
 yyjson_mut_val *ek_mutate_carry(yyjson_mut_doc *doc, yyjson_val *written, yyjson_val *before,
                                 yyjson_val *after);
+
+/*
+ * Makes of object, a tree of doc that is written by request, what is stored of it: from (NULL:
+ * there is none) has the parts that the write does not reach, which are the status in a write of a
+ * whole object that has a subresource status, and all else in a write of that. Returns whether this
+ * changes the object.
+ */
+bool ek_mutate_store(const struct ek_ci *ci, const struct ek_admission_request *request,
+                     yyjson_val *from, yyjson_mut_doc *doc, yyjson_mut_val *object);
 
 /*
  * Judges a request whose object has become object (NULL: it is as it was) by the validating
