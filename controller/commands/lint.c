@@ -47,6 +47,8 @@ static int run(void *parsed, char **args, int n_args)
                                           "there is no policy and no CustomResourceDefinition in "
                                           "these files"),
                                &err));
+    if (ek_ci_decode_all(&ci, &err))
+        return ek_ci_complain(&err);
     int minor = wanted_minor(o, &ci);
     ek_ci_bind(&ci, minor - 1);
     int rc = ek_lint_inputs(&ci, minor, &report, &err);
@@ -105,7 +107,8 @@ const struct ek_command ek_lint_command = {
         "their bindings and with each other. Reports misspelled fields, atomic fields that an "
         "ApplyConfiguration must not change, list items without a key, conditions that are "
         "never true, JSON Patches below what may be absent, policies that write the same path or "
-        "read what the others write, and policies that change their own result again. Fields "
+        "read what the others write, and policies that change their own result again, on the "
+        "objects of the files as an API server decodes them. Fields "
         "and types of the policies and bindings themselves are checked as in strict "
         "decoding, and their labels, annotations, owners and finalizers as API servers do. "
         "Fields of objects, and fields that policies set or read, are compared with "

@@ -116,7 +116,7 @@ static const char *find_restless(struct ek_ci *ci, const struct ek_policy *polic
 {
     for (size_t i = 0; i < ci->objects.n && !policy->n_problems; i++) {
         yyjson_doc *first, *second;
-        if (!changes(ci, policy, ci->objects.list[i].value, &first))
+        if (!changes(ci, policy, ci->objects.list[i].seen, &first))
             continue;
         bool again = changes(ci, policy, yyjson_doc_get_root(first), &second);
         yyjson_doc_free(first);
