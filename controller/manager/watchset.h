@@ -94,13 +94,13 @@ void ek_watchset_close(struct ek_watchset *set, void (*on_closed)(void *ctx), vo
 /*
  * Watches resource (copied) as the row; NULL: the row is not watched. server ("ip:port"): the API
  * server of the requests, NULL for the configured address. An informer of the row that runs is
- * released with its store. Neither from changed nor from seen.
+ * released with its store. Must not be called from the callbacks changed and seen.
  */
 void ek_watchset_set(struct ek_watchset *set, size_t row, const struct ek_resource *resource,
                      const char *server);
 
-/* Watches the objects with these n names as the row (EK_WATCH_FOLLOWED), and no others of it.
- * Neither from changed nor from seen. */
+/* Watches the objects with these n names as the row (EK_WATCH_FOLLOWED), and no others of it. Must
+ * not be called from the callbacks changed and seen. */
 void ek_watchset_follow(struct ek_watchset *set, size_t row, const char *const *names, size_t n);
 
 /* True when every informer has listed, or was refused the permission. */

@@ -215,8 +215,7 @@ bool ek_ci_resource_of(struct ek_ci *ci, const struct ek_gvk *kind, bool has_nam
 /* The schema that has a kind, NULL when none has. Borrowed. */
 const struct ek_schema *ek_ci_schema_of(const struct ek_ci *ci, const struct ek_gvk *kind);
 
-/* Calls fn for each resource (and kind) that a rule of matchConstraints covers, until all known
- * ones were looked at. */
+/* Calls fn for each known resource (and kind) that a rule of matchConstraints covers. */
 void ek_ci_each_kind(const struct ek_ci *ci,
                      void (*fn)(void *arg, const struct ek_gvr *resource, const char *subresource,
                                 const struct ek_gvk *kind),
@@ -359,7 +358,7 @@ void ek_mutate_output_done(struct ek_mutate_output *out);
 void ek_mutate_title(yyjson_val *result, struct ek_buf *out);
 /* The changes of each policy with a diff. */
 int ek_mutate_diff(yyjson_val *result, bool color, struct ek_buf *out);
-/* A table of results, and its rows for one; ek_text_table_free. */
+/* Make a table of results (freed by ek_text_table_free), and add the rows of one result. */
 struct ek_text_table *ek_mutate_table_new(void);
 void ek_mutate_table_add(struct ek_text_table *table, yyjson_val *result);
 

@@ -32,8 +32,8 @@
 
 struct ek_grants;
 
-/* ttl_ms: how long a grant holds. Owned; NULL, which all functions take and which keeps nothing,
- * with ttl_ms 0, and without random octets. */
+/* ttl_ms is the lifetime of a grant. Returns an owned object, or NULL when ttl_ms is 0 or random
+ * octets are missing. All functions take NULL, and then keep no grant. */
 struct ek_grants *ek_grants_new(int64_t ttl_ms);
 void ek_grants_free(struct ek_grants *grants);
 

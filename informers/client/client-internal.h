@@ -40,7 +40,7 @@ struct server_address {
     bool tls;
 };
 
-/* The server's certificate, as a response's with its own memory. */
+/* The certificate of the server: a struct ek_server_cert that owns its memory. */
 struct cert_info {
     struct ek_server_cert shown;
     char fingerprint[65];
