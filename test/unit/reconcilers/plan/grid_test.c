@@ -107,7 +107,7 @@ enum what {
 
 /* Proofs with the real binaries: a script of test/e2e and what the script says. */
 #define STEPS   "plan_e2e", "the steps, one after the other"
-#define REFUSED "plan_e2e", "flags that a server refuses, as plan -f reports them"
+#define REFUSED "plan_flags_e2e", "flags that a server refuses, as plan -f reports them"
 #define LOCKED  "plan_e2e", "and the server does not start"
 #define WRITTEN "plan_e2e", "an expression that the minimum compatibility version does not have"
 #define ALONE   NULL, NULL /* no release has the case, or no server shows the case apart */
