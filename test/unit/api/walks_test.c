@@ -11,11 +11,17 @@
 #define ARENA_LIMIT ((size_t)256 << 20)
 
 /* Steps of the shortest of two objects, and of one that is so many times longer. An octet of the
- * long one may cost what one of the short does, and what a hash costs. */
+ * long one may cost what one of the short does, and what a hash costs. The steps are the same under
+ * sanitizers, which take longer for each: there the long ones are shorter. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define LONG    ((size_t)64 << 10)
+#define LONGEST ((size_t)256 << 10) /* of walks that are cheap */
+#else
+#define LONG    ((size_t)512 << 10)
+#define LONGEST ((size_t)3 << 20)
+#endif
 #define SHORT     ((size_t)8 << 10)
-#define LONG      ((size_t)512 << 10)
 #define SHORTEST  ((size_t)1 << 10)
-#define LONGEST   ((size_t)3 << 20) /* of walks that are cheap */
 #define GROWTH    1.25
 #define STEPS_MAX 3.0 /* for an octet of both objects */
 
