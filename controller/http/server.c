@@ -17,8 +17,8 @@ bool ek_http_address_is_off(const char *address)
 static int bad_address(const char *address, struct ek_err *err)
 {
     return ek_err_set(err, EK_E_INVAL,
-                      "invalid bind address \"%s\": use \":8080\", \"127.0.0.1:8080\", "
-                      "\"[::1]:8080\" or \"0\" for none",
+                      "invalid bind address \"%s\": use \":8080\", \"127.0.0.1:8080\" or "
+                      "\"[::1]:8080\"",
                       address);
 }
 
@@ -56,6 +56,16 @@ int ek_http_address_parse(const char *address, struct sockaddr_storage *ret_addr
         return 0;
     }
     return bad_address(address, err);
+}
+
+int ek_http_address_check(const char *address, struct ek_err *err)
+{
+    struct sockaddr_storage ignored;
+    struct ek_err why = {0};
+
+    if (ek_http_address_is_off(address) || !ek_http_address_parse(address, &ignored, &why))
+        return 0;
+    return ek_err_set(err, EK_E_INVAL, "%s, or \"0\" for none", why.message);
 }
 
 void ek_http_address_format__(const struct sockaddr_storage *addr, char *buf, size_t size)

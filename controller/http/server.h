@@ -63,9 +63,13 @@ struct ek_http_server_stats {
 /* True when the address means "no listener" ("0" or ""). */
 bool ek_http_address_is_off(const char *address);
 
-/* Reads a bind address; EK_E_INVAL with a message that names it and shows what is allowed. */
+/* Reads a bind address; EK_E_INVAL with a message that names it and shows what is allowed. Pure. */
 int ek_http_address_parse(const char *address, struct sockaddr_storage *ret_addr,
                           struct ek_err *err);
+
+/* Check of a flag (controller/cli/flags.h) whose value is a bind address or means "no listener".
+ * Returns 0, or EK_E_INVAL with the message of ek_http_address_parse. Pure; any thread. */
+int ek_http_address_check(const char *address, struct ek_err *err);
 
 /* Returns an owned server that does nothing yet. */
 struct ek_http_server *ek_http_server_new(uv_loop_t *loop,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "controller/debug/socket.h"
+#include "controller/http/server.h"
 #include "controller/skew/probe_account.h"
 
 #define AT(member) .offset = offsetof(struct ek_run_options, member)
@@ -71,13 +72,15 @@ static const struct ek_flag serving_flags[] = {
      .type = EK_FLAG_STRING,
      AT(health_address),
      .initial = ":8081",
-     .help = "`address` of /healthz and /readyz; 0 disables both"},
+     .help = "`address` of /healthz and /readyz; 0 disables both",
+     .check = ek_http_address_check},
     {.name = "metrics-bind-address",
      .type = EK_FLAG_STRING,
      AT(metrics_address),
      .initial = "0",
      .help = "`address` of /metrics and /debug/ui, \":8443\" for HTTPS or \":8080\" for HTTP; 0 "
-             "disables both"},
+             "disables both",
+     .check = ek_http_address_check},
     {.name = "metrics-secure",
      .type = EK_FLAG_BOOL,
      AT(metrics_secure),
@@ -106,7 +109,8 @@ static const struct ek_flag serving_flags[] = {
      .help =
          "`address` of /api and /apis, such as \":6443\": the merged discovery documents of all "
          "API servers, over HTTPS to authenticated and authorized clients; 0 disables both. "
-         "Needs the subject skew"},
+         "Needs the subject skew",
+     .check = ek_http_address_check},
     {.name = "enable-http2",
      .type = EK_FLAG_BOOL,
      AT(enable_http2),
@@ -124,7 +128,8 @@ static const struct ek_flag webhook_flags[] = {
      .type = EK_FLAG_STRING,
      AT(webhook_address),
      .initial = ":9443",
-     .help = "`address` of the admission webhook; 0 disables the webhook"},
+     .help = "`address` of the admission webhook; 0 disables the webhook",
+     .check = ek_http_address_check},
     {.name = "webhook-threads",
      .type = EK_FLAG_INT,
      AT(webhook_threads),

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "controller/http/server.h"
 #include "controller/proxy/egress.h"
 #include "controller/run/proxy_debug.h"
 #include "reconcilers/proxy/fields.h"
@@ -24,6 +25,14 @@
 
 _Static_assert(offsetof(struct ek_proxy_command_options, run) == 0, "shared groups fill run");
 
+/* Without this listener there is no proxy. */
+static int check_address(const char *value, struct ek_err *err)
+{
+    struct sockaddr_storage ignored;
+
+    return ek_http_address_parse(value, &ignored, err);
+}
+
 static const struct ek_flag proxy_flags[] = {
     {.name = "config",
      .type = EK_FLAG_STRING,
@@ -34,7 +43,8 @@ static const struct ek_flag proxy_flags[] = {
      .type = EK_FLAG_STRING,
      AT(bind_address),
      .initial = ":7443",
-     .help = "`address` at which clients connect"},
+     .help = "`address` at which clients connect",
+     .check = check_address},
     {.name = "tls-cert-file",
      .type = EK_FLAG_STRING,
      AT(tls_cert_file),
@@ -155,12 +165,14 @@ static const struct ek_flag serving_flags[] = {
      .type = EK_FLAG_STRING,
      AT(run.health_address),
      .initial = ":8082",
-     .help = "`address` of /healthz and /readyz; 0 disables both"},
+     .help = "`address` of /healthz and /readyz; 0 disables both",
+     .check = ek_http_address_check},
     {.name = "metrics-bind-address",
      .type = EK_FLAG_STRING,
      AT(run.metrics_address),
      .initial = "0",
-     .help = "`address` of /metrics; 0 disables /metrics"},
+     .help = "`address` of /metrics; 0 disables /metrics",
+     .check = ek_http_address_check},
     {.name = "metrics-secure",
      .type = EK_FLAG_BOOL,
      AT(run.metrics_secure),

@@ -59,6 +59,7 @@ START_TEST(addresses)
         {"localhost:80", AF_INET, 80},
         {"8080", 0, 0},
         {"", 0, 0},
+        {"0", 0, 0},
         {":", 0, 0},
         {":65536", 0, 0},
         {":-1", 0, 0},
@@ -76,6 +77,10 @@ START_TEST(addresses)
         struct ek_err err = {0};
         int rc = ek_http_address_parse(rows[i].address, &addr, &err);
         ck_assert_msg((rc == 0) == (rows[i].family != 0), "%s: %s", rows[i].address, err.message);
+        struct ek_err why = {0};
+        bool usable = rc == 0 || ek_http_address_is_off(rows[i].address);
+        ck_assert_msg((ek_http_address_check(rows[i].address, &why) == 0) == usable, "%s: %s",
+                      rows[i].address, why.message);
         if (rc)
             continue;
         int port = ntohs(addr.ss_family == AF_INET ? ((struct sockaddr_in *)&addr)->sin_port
