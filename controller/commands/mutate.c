@@ -278,10 +278,12 @@ static const struct ek_flag output_flags[] = {
     {.name = "as-stored",
      .type = EK_FLAG_BOOL,
      .offset = offsetof(struct ek_mutate_options, as_stored),
-     .help = "Print the objects as the API server would store them, with defaults and without "
-             "unknown fields, instead of the objects of the files with the changes of the "
-             "policies. What the API server itself writes is not there: uid, creationTimestamp, "
-             "generation, managedFields, and a status of its own"},
+     .help =
+         "Print the objects as the API server would store them, with defaults and without "
+         "unknown fields, instead of the objects of the files with the changes of the "
+         "policies. What the API server itself writes is not there: uid, creationTimestamp, "
+         "generation, managedFields, and a status of its own. The diff of -o diff is then between "
+         "objects as stored, and does not apply to the file"},
     {.name = "update-golden",
      .type = EK_FLAG_BOOL,
      .offset = offsetof(struct ek_mutate_options, update_golden),

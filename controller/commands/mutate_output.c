@@ -145,7 +145,8 @@ int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struc
         put_yaml(out, result, denied, &text);
     } else {
         ek_buf_puts(&text, out->n++ ? "\n" : "");
-        ek_mutate_diff(result, ek_print_wants_color(out->options->color), &text);
+        ek_mutate_diff(result, out->options->as_stored, ek_print_wants_color(out->options->color),
+                       &text);
     }
     return rc ? ek_err_set(err, rc, "no memory") : put(out, &text, err);
 }

@@ -123,7 +123,7 @@ static void put_validations(yyjson_val *object, struct ek_buf *out)
     }
 }
 
-int ek_mutate_diff(yyjson_val *object, bool color, struct ek_buf *out)
+int ek_mutate_diff(yyjson_val *object, bool as_stored, bool color, struct ek_buf *out)
 {
     EK_AUTO(ek_buf) before;
     EK_AUTO(ek_buf) after;
@@ -147,8 +147,11 @@ int ek_mutate_diff(yyjson_val *object, bool color, struct ek_buf *out)
         return out->failed;
     ek_yaml_write(&before, yyjson_obj_get(object, "before"), NULL);
     ek_yaml_write(&after, yyjson_obj_get(object, "object"), NULL);
-    ek_quote_printf(out, "--- %s\n", ek_json_text(object, "source"));
-    ek_buf_puts(out, "+++ mutated\n");
+    if (as_stored)
+        ek_buf_puts(out, "--- as stored, without policies");
+    else
+        ek_quote_printf(out, "--- %s", ek_json_text(object, "source"));
+    ek_buf_puts(out, as_stored ? "\n+++ as stored, mutated\n" : "\n+++ mutated\n");
     return ek_text_diff(ek_buf_str(&before), ek_buf_str(&after), color, out);
 }
 

@@ -356,8 +356,10 @@ void ek_mutate_output_done(struct ek_mutate_output *out);
 
 /* "apps/v1 Deployment prod/web", "apps/v1 Deployment prod/web /status". */
 void ek_mutate_title(yyjson_val *result, struct ek_buf *out);
-/* The changes of each policy with a diff. */
-int ek_mutate_diff(yyjson_val *result, bool color, struct ek_buf *out);
+/* Appends the changes of each policy with a diff. as_stored: the objects of the result are those
+ * that an API server would store, as the head of the diff says; else the diff is of the file.
+ * Returns 0 or EK_E_LIMIT. Pure; any thread. */
+int ek_mutate_diff(yyjson_val *result, bool as_stored, bool color, struct ek_buf *out);
 /* Make a table of results (freed by ek_text_table_free), and add the rows of one result. */
 struct ek_text_table *ek_mutate_table_new(void);
 void ek_mutate_table_add(struct ek_text_table *table, yyjson_val *result);
