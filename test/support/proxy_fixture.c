@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "reconcilers/peers/view_build.h"
+#include "test/support/groups_fixture.h"
 #include "test/support/http_fixture.h"
 
 #define RESOURCE(name)                                                                             \
@@ -23,18 +24,6 @@ static const char core[] = GROUP("", "v1", RESOURCE("pod"));
 static const char *const groups[] = {GROUP("apps", "v1", RESOURCE("deployment")),
                                      GROUP("batch", "v1", RESOURCE("job"))};
 
-static struct ek_api_groups *read_groups(const char *text)
-{
-    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
-    struct ek_err err = {0};
-    struct ek_api_groups *read =
-        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, &err);
-
-    ck_assert_msg(read != NULL, "%s", err.message);
-    yyjson_doc_free(doc);
-    return read;
-}
-
 /* The document with n more resources. */
 static struct ek_api_groups *read_many(const char *text, int n)
 {
@@ -46,7 +35,7 @@ static struct ek_api_groups *read_many(const char *text, int n)
     for (int i = 0; i < n; i++)
         ek_buf_printf(&out, RESOURCE("more%d") ",", i, i, i);
     ek_buf_puts(&out, first);
-    return read_groups(ek_buf_str(&out));
+    return ek_test_groups(ek_buf_str(&out));
 }
 
 void proxy_fixture_publish(struct proxy_fixture *f)
@@ -57,7 +46,7 @@ void proxy_fixture_publish(struct proxy_fixture *f)
 
     for (size_t i = 0; i < 2; i++) {
         const struct proxy_fixture_server *server = &f->servers[i];
-        read[2 * i] = read_groups(core);
+        read[2 * i] = ek_test_groups(core);
         read[2 * i + 1] = read_many(groups[f->alike ? 0 : i], f->n_more);
         peers[i].peer = (struct ek_view_peer){.name = server->name,
                                               .server_id = server->name,

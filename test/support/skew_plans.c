@@ -77,9 +77,7 @@ struct ek_view *ek_test_documents(const char *words)
 {
     static const char json[] = "{\"items\":[{\"metadata\":{\"name\":\"g\"},\"versions\":[{"
                                "\"version\":\"v1\",\"resources\":[]}]}]}";
-    yyjson_doc *doc = ek_json_parse(json, strlen(json), NULL);
-    struct ek_api_groups *groups =
-        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, NULL);
+    struct ek_api_groups *groups = ek_test_groups(json);
     struct ek_view_input_peer peers[8] = {0};
     struct ek_view_input input = {.peers = peers};
     char text[128];
@@ -105,7 +103,6 @@ struct ek_view *ek_test_documents(const char *words)
     }
     struct ek_view *view = ek_view_build(&input);
     ek_api_groups_unref(groups);
-    yyjson_doc_free(doc);
     return view;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "test/support/gates_kinds.h"
+#include "test/support/metrics_page.h"
 #include "test/support/suite.h"
 
 #define NAME      "crontabs.stable.example.com"
@@ -30,19 +31,6 @@ static const struct {
      CONDITION "type=\"Enforced\",status=\"Unknown\"} 1\n"},
 };
 
-/* The series of gates on the page. */
-static void read_page(struct ek_metrics *metrics, struct ek_buf *out)
-{
-    EK_AUTO(ek_buf) page;
-
-    ek_buf_init(&page, 1 << 20);
-    ek_buf_init(out, 1 << 20);
-    ck_assert_int_eq(ek_metrics_write(metrics, EK_METRICS_TEXT, &page), 0);
-    for (const char *line = ek_buf_str(&page), *end; (end = strchr(line, '\n')); line = end + 1)
-        if (!strncmp(line, "evenkeel_gate", strlen("evenkeel_gate")))
-            ek_buf_append(out, line, (size_t)(end + 1 - line));
-}
-
 START_TEST(shows)
 {
     EK_AUTOPTR(ek_metrics, ek_metrics_free) *metrics = ek_metrics_new();
@@ -56,12 +44,12 @@ START_TEST(shows)
         ek_metrics_register(metrics, &ek_gates_metrics[i]);
     ek_gated_kinds_update(&kinds, &obj, none, 1);
     ek_gates_metrics_show(metrics, &kinds);
-    read_page(metrics, &shown);
+    ek_test_series(metrics, "evenkeel_gate", &shown);
     ck_assert_msg(!strcmp(ek_buf_str(&shown), rows[_i].lines), "%s: %s", rows[_i].name,
                   ek_buf_str(&shown));
     ek_gated_kinds_update(&kinds, NULL, NULL, 0);
     ek_gates_metrics_show(metrics, &kinds);
-    read_page(metrics, &gone);
+    ek_test_series(metrics, "evenkeel_gate", &gone);
     ck_assert_str_eq(ek_buf_str(&gone), "");
     ek_gates_metrics_show(NULL, &kinds);
     ek_gated_kinds_done(&kinds);

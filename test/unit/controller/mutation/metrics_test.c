@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/obj.h"
+#include "test/support/metrics_page.h"
 #include "test/support/suite.h"
 
 #define CONDITION "evenkeel_policy_condition{policy=\"p\",enforcement=\"Auto\","
@@ -57,19 +58,6 @@ static struct ek_metrics *new_metrics(void)
     return metrics;
 }
 
-/* The series of policies on the page. */
-static void read_page(struct ek_metrics *metrics, struct ek_buf *out)
-{
-    EK_AUTO(ek_buf) page;
-
-    ek_buf_init(&page, 1 << 20);
-    ek_buf_init(out, 1 << 20);
-    ck_assert_int_eq(ek_metrics_write(metrics, EK_METRICS_TEXT, &page), 0);
-    for (const char *line = ek_buf_str(&page), *end; (end = strchr(line, '\n')); line = end + 1)
-        if (!strncmp(line, "evenkeel_policy_", strlen("evenkeel_policy_")))
-            ek_buf_append(out, line, (size_t)(end + 1 - line));
-}
-
 START_TEST(shows)
 {
     const struct ek_policy policy = {.name = "p", .enforcement = EK_POLICY_AUTO};
@@ -79,7 +67,7 @@ START_TEST(shows)
 
     ek_mutation_metrics_show(metrics, &(struct ek_policy_shown){&policy, yyjson_doc_get_root(doc)},
                              1);
-    read_page(metrics, &out);
+    ek_test_series(metrics, "evenkeel_policy_", &out);
     ck_assert_msg(!strcmp(ek_buf_str(&out), rows[_i].lines), "%s: %s", rows[_i].name,
                   ek_buf_str(&out));
     yyjson_doc_free(doc);
@@ -97,10 +85,10 @@ START_TEST(forgets)
 
     ek_mutation_metrics_show(metrics, &(struct ek_policy_shown){&policy, yyjson_doc_get_root(doc)},
                              1);
-    read_page(metrics, &shown);
+    ek_test_series(metrics, "evenkeel_policy_", &shown);
     ck_assert_ptr_nonnull(strstr(ek_buf_str(&shown), "enforcement=\"Observe\""));
     ek_mutation_metrics_show(metrics, NULL, 0);
-    read_page(metrics, &gone);
+    ek_test_series(metrics, "evenkeel_policy_", &gone);
     ck_assert_str_eq(ek_buf_str(&gone), "");
     ek_mutation_metrics_show(NULL, NULL, 0);
     yyjson_doc_free(doc);
@@ -127,7 +115,7 @@ START_TEST(is_bounded)
         shown[i] = (struct ek_policy_shown){&policies[i], yyjson_doc_get_root(doc)};
     }
     ek_mutation_metrics_show(metrics, shown, MANY);
-    read_page(metrics, &out);
+    ek_test_series(metrics, "evenkeel_policy_", &out);
     for (const char *line = ek_buf_str(&out); (line = strstr(line, "evenkeel_policy_condition{"));
          line++)
         n++;

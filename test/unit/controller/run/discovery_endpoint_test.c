@@ -10,6 +10,7 @@
 #include "controller/http/conn.h"
 #include "controller/http/metrics_auth.h"
 #include "reconcilers/peers/view_build.h"
+#include "test/support/groups_fixture.h"
 #include "test/support/suite.h"
 
 #define RESOURCE(name)                                                                             \
@@ -32,18 +33,6 @@
 static struct ek_discovery_endpoint *endpoint;
 static struct ek_http_route route;
 
-static struct ek_api_groups *read_groups(const char *text)
-{
-    struct ek_err err = {0};
-    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
-    struct ek_api_groups *read =
-        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, &err);
-
-    ck_assert_msg(read != NULL, "%s", err.message);
-    yyjson_doc_free(doc);
-    return read;
-}
-
 /* What "b" is; "a" is routable and serves core pods and apps/v1 deployments. */
 enum state { LIVE, UNREAD, DOWN_AND_UNREAD };
 
@@ -59,9 +48,9 @@ static struct ek_view *make_view(enum state state, int n)
     for (int i = 0; i < n; i++)
         ek_buf_printf(&more, RESOURCE("more%d") ",", i, i);
     ek_buf_puts(&more, RESOURCE("jobs") "]}]}]}");
-    struct ek_api_groups *core = read_groups(LIST(GROUP("", RESOURCE("pods"))));
-    struct ek_api_groups *groups[] = {read_groups(LIST(GROUP("apps", RESOURCE("deployments")))),
-                                      read_groups(ek_buf_str(&more))};
+    struct ek_api_groups *core = ek_test_groups(LIST(GROUP("", RESOURCE("pods"))));
+    struct ek_api_groups *groups[] = {ek_test_groups(LIST(GROUP("apps", RESOURCE("deployments")))),
+                                      ek_test_groups(ek_buf_str(&more))};
     for (size_t i = 0; i < 2; i++) {
         bool live = i == 0 || state == LIVE;
         peers[i].peer = (struct ek_view_peer){.name = i ? "b" : "a",

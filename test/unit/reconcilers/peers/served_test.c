@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "reconcilers/peers/view_build.h"
+#include "test/support/groups_fixture.h"
 #include "test/support/suite.h"
 
 #define ROOM ((size_t)16 << 20)
@@ -110,27 +111,14 @@ static const struct {
      "batch/v1 jobs yn!\n"},
 };
 
-static struct ek_api_groups *document(const char *json)
-{
-    struct ek_err err = {0};
-    yyjson_doc *doc = ek_json_parse(json, strlen(json), &err);
-
-    ck_assert_msg(doc != NULL, "%s", err.message);
-    struct ek_api_groups *groups =
-        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, &err);
-    ck_assert_msg(groups != NULL, "%s", err.message);
-    yyjson_doc_free(doc);
-    return groups;
-}
-
 static struct ek_view *build(const char *const *groups, size_t n)
 {
     static const char *const names[] = {"cp-a", "cp-b", "cp-c"};
     struct ek_view_input_peer peers[3] = {0};
-    struct ek_api_groups *read[3] = {0}, *core = document(EMPTY);
+    struct ek_api_groups *read[3] = {0}, *core = ek_test_groups(EMPTY);
 
     for (size_t i = 0; i < n; i++) {
-        read[i] = groups[i] ? document(groups[i]) : NULL;
+        read[i] = groups[i] ? ek_test_groups(groups[i]) : NULL;
         peers[i] =
             (struct ek_view_input_peer){.peer = {.name = names[i], .server_id = "", .address = ""},
                                         .core = groups[i] ? core : NULL,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/support/groups_fixture.h"
 #include "test/support/suite.h"
 
 #define NOW 1000000
@@ -15,12 +16,8 @@ static struct ek_api_groups *document_of(const char *group)
         ek_xasprintf("{\"items\":[{\"metadata\":{\"name\":\"%s\"},\"versions\":[{\"version\":"
                      "\"v1\",\"resources\":[]}]}]}",
                      group);
-    yyjson_doc *doc = ek_json_parse(json, strlen(json), NULL);
-    struct ek_api_groups *groups =
-        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, NULL);
 
-    yyjson_doc_free(doc);
-    return groups;
+    return ek_test_groups(json);
 }
 
 static struct ek_api_groups *document(void)

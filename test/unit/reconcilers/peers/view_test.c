@@ -8,6 +8,7 @@
 
 #include "api/base/time.h"
 #include "reconcilers/peers/merge.h"
+#include "test/support/groups_fixture.h"
 #include "test/support/suite.h"
 
 #define LIST(items)           "{\"items\":[" items "]}"
@@ -33,19 +34,6 @@
 #define JOBS  RESOURCE("jobs", "Job", "")
 #define CRONS RESOURCE("cronjobs", "CronJob", "")
 
-static struct ek_api_groups *document(const char *json)
-{
-    struct ek_err err = {0};
-    yyjson_doc *doc = ek_json_parse(json, strlen(json), &err);
-
-    ck_assert_msg(doc != NULL, "%s", err.message);
-    struct ek_api_groups *groups =
-        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, &err);
-    ck_assert_msg(groups != NULL, "%s", err.message);
-    yyjson_doc_free(doc);
-    return groups;
-}
-
 /* A peer by its documents: NULL for what is not known. */
 struct peer {
     const char *name, *id, *address;
@@ -67,9 +55,9 @@ static struct ek_view *build_without(const struct peer *peers, size_t n,
                                               .down = peers[i].down,
                                               .fetched_ms = EK_TIME_UNSET};
         if (peers[i].core)
-            input[i].core = document(peers[i].core);
+            input[i].core = ek_test_groups(peers[i].core);
         if (peers[i].groups)
-            input[i].groups = document(peers[i].groups);
+            input[i].groups = ek_test_groups(peers[i].groups);
     }
     struct ek_view *view = ek_view_build(&(struct ek_view_input){
         .peers = input, .n = n, .exclusions = *exclusions, .previous = previous});
@@ -345,7 +333,7 @@ END_TEST
 START_TEST(too_many_servers_are_incomplete)
 {
     for (size_t n = EK_VIEW_PEERS_MAX; n <= EK_VIEW_PEERS_MAX + 1; n++) {
-        struct ek_api_groups *core = document(OLD_CORE), *groups = document(OLD_GROUPS);
+        struct ek_api_groups *core = ek_test_groups(OLD_CORE), *groups = ek_test_groups(OLD_GROUPS);
         struct ek_view_input_peer peers[EK_VIEW_PEERS_MAX + 1];
         for (size_t i = 0; i < n; i++)
             peers[i] = (struct ek_view_input_peer){
@@ -409,7 +397,7 @@ START_TEST(merges_within_memory)
 {
     for (int level = 0; level < 3; level++) {
         EK_AUTOFREE char *text = repeating(level, 1500);
-        EK_AUTOPTR(ek_api_groups, ek_api_groups_unref) *groups = document(text);
+        EK_AUTOPTR(ek_api_groups, ek_api_groups_unref) *groups = ek_test_groups(text);
         struct ek_arena *arena = ek_arena_new((size_t)4 << 20);
         const struct ek_merge_server peer = {"b", groups->list};
 
@@ -456,7 +444,7 @@ END_TEST
 /* A view of the same documents shares them with the view before, whatever its flags are. */
 START_TEST(shares_what_has_not_changed)
 {
-    struct ek_api_groups *core = document(OLD_CORE), *groups = document(OLD_GROUPS);
+    struct ek_api_groups *core = ek_test_groups(OLD_CORE), *groups = ek_test_groups(OLD_GROUPS);
     struct ek_view_input_peer peer = {
         .peer = {.name = "a", .server_id = "a", .address = "1.1.1.1:1", .routable = true},
         .core = core,
@@ -481,7 +469,7 @@ START_TEST(shares_what_has_not_changed)
     peer.peer.server_id = "b";
     struct ek_view *fourth = ek_view_build(&input);
     ck_assert(!ek_view_shares_merged(second, fourth));
-    struct ek_api_groups *others = document(NEW_GROUPS);
+    struct ek_api_groups *others = ek_test_groups(NEW_GROUPS);
     peer.peer.server_id = "a";
     peer.groups = others;
     struct ek_view *fifth = ek_view_build(&input);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "reconcilers/peers/view_build.h"
+#include "test/support/groups_fixture.h"
 #include "test/support/suite.h"
 
 #define GROUP(name)                                                                                \
@@ -17,23 +18,12 @@
 static struct ek_view *view;
 static struct ek_discovery_remade discovery;
 
-static struct ek_api_groups *read_groups(const char *text)
-{
-    struct ek_err err = {0};
-    yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
-    struct ek_api_groups *read =
-        ek_api_groups_read(yyjson_doc_get_root(doc), EK_DISCOVERY_V2, &err);
-
-    ck_assert_msg(read != NULL, "%s", err.message);
-    yyjson_doc_free(doc);
-    return read;
-}
-
 /* "a" serves the group apps, "b" batch. */
 static void setup(void)
 {
-    struct ek_api_groups *core = read_groups(GROUP(""));
-    struct ek_api_groups *groups[] = {read_groups(GROUP("apps")), read_groups(GROUP("batch"))};
+    struct ek_api_groups *core = ek_test_groups(GROUP(""));
+    struct ek_api_groups *groups[] = {ek_test_groups(GROUP("apps")),
+                                      ek_test_groups(GROUP("batch"))};
     struct ek_view_input_peer peers[2] = {0};
 
     for (size_t i = 0; i < 2; i++)
