@@ -289,8 +289,8 @@ static void set_value(yyjson_mut_val *place, const yyjson_mut_val *value)
     place->uni = value->uni;
 }
 
-/* Tells what is unknown in the metadata of the object at `at`. Keys of maps stand in brackets here,
- * as in the server. */
+/* Reports what is unknown in the metadata of the object at `at`. Keys of maps stand in brackets
+ * here, as in the server. */
 static void report_unknown_metadata(struct decoder *d, const struct ek_paths *found,
                                     const struct place *at)
 {

@@ -39,8 +39,8 @@ struct ek_custom_decoding {
     /* Why a server answers 400, without the words about kind and version before it; NULL: object is
      * decoded. */
     const char *error;
-    /* Fields that were pruned, in the order in which a server tells them (fieldValidation=Strict).
-     * Nulls and fields of the wrong type that go are not among them. */
+    /* Fields that were pruned, in the order in which a server reports them
+     * (fieldValidation=Strict). Nulls and fields of the wrong type that go are not among them. */
     struct ek_paths unknown;
 };
 

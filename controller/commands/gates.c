@@ -7,7 +7,7 @@
 #include "controller/cli/print.h"
 #include "controller/commands/gates-internal.h"
 
-static void tell_notes(const struct ek_gates_inputs *in)
+static void report_notes(const struct ek_gates_inputs *in)
 {
     yyjson_mut_val *note;
     size_t i, n;
@@ -73,7 +73,7 @@ static int run(void *parsed, char **args, int n_args)
     if (check_flags(o, &err) || ek_gates_inputs_init(&in, o, args, n_args, &err))
         return ek_ci_complain(&err);
     int code = *o->new ? show_write(&in, o, &err) : show_states(&in, o);
-    tell_notes(&in);
+    report_notes(&in);
     return code;
 }
 

@@ -56,7 +56,7 @@ static int read_rest(struct ek_ci *ci, const struct ek_mutate_options *o, struct
 }
 
 /* Problems of the policies themselves, which make them deny whatever they match. */
-static void tell_notes(const struct ek_ci *ci)
+static void report_notes(const struct ek_ci *ci)
 {
     yyjson_mut_val *note;
     size_t i, n;
@@ -122,7 +122,7 @@ static int run_all(struct ek_ci *ci, const struct ek_mutate_options *o, struct r
     if (!rc)
         rc = ek_mutate_output_end(&r->output, ci->notes, err);
     if (!rc)
-        tell_notes(ci);
+        report_notes(ci);
     return rc || !r->compared ? rc : ek_golden_end(&r->golden, err);
 }
 

@@ -51,7 +51,7 @@ static void lose(struct ek_wire *wire, const char *why)
 /* ---- Sending ---- */
 
 /* The system has taken what was in flight. */
-static void tell_sent(struct ek_wire *wire)
+static void report_sent(struct ek_wire *wire)
 {
     size_t n = wire->in_flight;
 
@@ -82,7 +82,7 @@ static void on_written(uv_write_t *write, int status)
         lose(wire, uv_strerror(status));
         return;
     }
-    tell_sent(wire);
+    report_sent(wire);
     ek_wire_go_on(wire);
 }
 
@@ -143,7 +143,7 @@ static bool put(struct ek_wire *wire, const char *data, size_t len, size_t in_fl
         put_later(wire, data + taken, len - taken);
         return false;
     }
-    tell_sent(wire);
+    report_sent(wire);
     return true;
 }
 
@@ -216,7 +216,7 @@ static void end_stream(struct ek_wire *wire)
 
 /* ---- Reading ---- */
 
-static void tell_eof(struct ek_wire *wire)
+static void report_eof(struct ek_wire *wire)
 {
     if (wire->eof || wire->closing)
         return;
@@ -271,7 +271,7 @@ static void decrypt_into(struct ek_wire *wire, char *plain, size_t size)
         if (n > 0 && !wire->closing)
             wire->ops->input(wire->ctx, plain, (size_t)n);
         if (end)
-            tell_eof(wire);
+            report_eof(wire);
     }
     /* Without TLS's own end the stream may be cut. */
     if (wire->tcp_eof && !wire->unread && !wire->eof && !wire->closing)
@@ -348,7 +348,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n == UV_EOF) {
         wire->tcp_eof = wire->unread = true;
         if (!wire->tls)
-            tell_eof(wire);
+            report_eof(wire);
     } else if (n < 0) {
         lose(wire, uv_strerror((int)n));
         return;

@@ -212,8 +212,8 @@ static enum ek_world_answer get_schema(void *arg, const struct ek_gvk *kind,
 
 /* ---- Access ---- */
 
-static enum ek_world_answer tell(const struct ek_webhook_review *review,
-                                 struct ek_cel_authz_decision *ret)
+static enum ek_world_answer report(const struct ek_webhook_review *review,
+                                   struct ek_cel_authz_decision *ret)
 {
     ret->allowed = review->allowed;
     ret->reason = ek_str_from(review->reason);
@@ -244,7 +244,7 @@ static enum ek_world_answer authorize(void *arg, const struct ek_cel_authz_attri
     if (!fact && (!memory || world->now_ms >= memory->until_ms))
         return want(world, ask);
     ek_webhook_ask_free(ask);
-    return tell(fact ? &fact->review : &memory->review, ret);
+    return report(fact ? &fact->review : &memory->review, ret);
 }
 
 /* ---- Definitions ---- */

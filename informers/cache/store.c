@@ -17,7 +17,7 @@ struct ek_store {
     char *resource_version; /* owned, never NULL */
     struct handler *handlers;
     size_t n_handlers;
-    bool telling; /* handlers are being called */
+    bool notifying; /* handlers are being called */
 };
 
 struct ek_store *ek_store_new(void)
@@ -48,13 +48,13 @@ void ek_store_free(struct ek_store *store)
     ek_free(store);
 }
 
-static void tell(struct ek_store *store, enum ek_store_change change, const struct ek_obj *old,
-                 const struct ek_obj *obj, bool initial)
+static void notify(struct ek_store *store, enum ek_store_change change, const struct ek_obj *old,
+                   const struct ek_obj *obj, bool initial)
 {
-    store->telling = true;
+    store->notifying = true;
     for (size_t i = 0; i < store->n_handlers; i++)
         store->handlers[i].fn(store->handlers[i].ctx, change, old, obj, initial);
-    store->telling = false;
+    store->notifying = false;
 }
 
 static bool same_uid(const struct ek_obj *a, const struct ek_obj *b)
@@ -103,13 +103,13 @@ static void report_replaced(struct ek_store *store, const struct ek_map *before,
     struct ek_obj **lost = gone(store, before, &n_lost);
 
     for (size_t i = 0; i < n_lost; i++)
-        tell(store, EK_STORE_DELETED, lost[i], NULL, true);
+        notify(store, EK_STORE_DELETED, lost[i], NULL, true);
     for (size_t i = 0; i < store->objects.n; i++) {
         const struct ek_obj *old = ek_map_get(before, ek_obj_key(here[i]));
         if (old && same_uid(old, here[i]))
-            tell(store, EK_STORE_UPDATED, old, here[i], true);
+            notify(store, EK_STORE_UPDATED, old, here[i], true);
         else
-            tell(store, EK_STORE_ADDED, NULL, here[i], true);
+            notify(store, EK_STORE_ADDED, NULL, here[i], true);
     }
     ek_free(lost);
 }
@@ -128,7 +128,7 @@ void ek_store_replace(struct ek_store *store, struct ek_obj *const *items, size_
 {
     struct ek_map before = store->objects;
 
-    assert(!store->telling);
+    assert(!store->notifying);
     ek_map_init(&store->objects);
     ek_map_reserve(&store->objects, n);
     for (size_t i = 0; i < n; i++)
@@ -144,25 +144,25 @@ void ek_store_replace(struct ek_store *store, struct ek_obj *const *items, size_
 
 void ek_store_put(struct ek_store *store, struct ek_obj *obj)
 {
-    assert(!store->telling);
+    assert(!store->notifying);
     struct ek_obj *old = ek_map_put(&store->objects, ek_obj_key(obj), ek_obj_ref(obj));
     if (old && same_uid(old, obj)) {
-        tell(store, EK_STORE_UPDATED, old, obj, false);
+        notify(store, EK_STORE_UPDATED, old, obj, false);
     } else {
         if (old)
-            tell(store, EK_STORE_DELETED, old, NULL, false);
-        tell(store, EK_STORE_ADDED, NULL, obj, false);
+            notify(store, EK_STORE_DELETED, old, NULL, false);
+        notify(store, EK_STORE_ADDED, NULL, obj, false);
     }
     ek_obj_unref(old);
 }
 
 void ek_store_remove(struct ek_store *store, const struct ek_obj *obj)
 {
-    assert(!store->telling);
+    assert(!store->notifying);
     struct ek_obj *old = ek_map_take(&store->objects, ek_obj_key(obj));
     if (!old)
         return;
-    tell(store, EK_STORE_DELETED, old, NULL, false);
+    notify(store, EK_STORE_DELETED, old, NULL, false);
     ek_obj_unref(old);
 }
 
@@ -235,13 +235,13 @@ void ek_snapshot_free(struct ek_obj **items, size_t n)
 
 void ek_store_add_handler(struct ek_store *store, ek_store_handler_fn fn, void *ctx)
 {
-    assert(!store->telling);
+    assert(!store->notifying);
     store->handlers = ek_xrealloc(store->handlers, store->n_handlers + 1, sizeof *store->handlers);
     store->handlers[store->n_handlers++] = (struct handler){fn, ctx};
     struct ek_obj **items = sorted(&store->objects);
-    store->telling = true;
+    store->notifying = true;
     for (size_t i = 0; i < store->objects.n; i++)
         fn(ctx, EK_STORE_ADDED, NULL, items[i], true);
-    store->telling = false;
+    store->notifying = false;
     ek_free(items);
 }

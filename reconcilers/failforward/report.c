@@ -47,8 +47,8 @@ static yyjson_mut_val *new_report(const struct ek_obj *subscription, yyjson_mut_
 
 /* ---- Events ---- */
 
-static void tell(const struct ek_ff_verdict *v, bool warning, const char *reason, const char *note,
-                 struct ek_intents *intents)
+static void write_event(const struct ek_ff_verdict *v, bool warning, const char *reason,
+                        const char *note, struct ek_intents *intents)
 {
     const struct ek_event event = {.regarding = ek_event_about(v->subscription),
                                    .warning = warning,
@@ -59,8 +59,8 @@ static void tell(const struct ek_ff_verdict *v, bool warning, const char *reason
     ek_intents_depend(ek_intents_event(intents, &event));
 }
 
-static void tell_changes(const struct ek_ff_verdict *v, yyjson_val *status,
-                         struct ek_intents *intents)
+static void report_changes(const struct ek_ff_verdict *v, yyjson_val *status,
+                           struct ek_intents *intents)
 {
     yyjson_val *old = v->report ? ek_json_get(ek_obj_root(v->report), "status", NULL) : NULL;
     const char *class = ek_json_text(status, "class"), *was = ek_json_text(old, "class");
@@ -71,24 +71,25 @@ static void tell_changes(const struct ek_ff_verdict *v, yyjson_val *status,
     if (v->finding.class != EK_FF_HEALTHY && *class && strcmp(class, was) != 0) {
         ek_buf_printf(&note, "%s: %s %s %s: %s", class, v->finding.kind, v->finding.name,
                       v->finding.phase, v->finding.text);
-        tell(v, true, "OperatorFailing", ek_buf_str(&note), intents);
+        write_event(v, true, "OperatorFailing", ek_buf_str(&note), intents);
     }
     if (v->memory.recovered && !v->before.recovered)
-        tell(v, false, "OperatorRecovered", "the operator is healthy after a failure", intents);
+        write_event(v, false, "OperatorRecovered", "the operator is healthy after a failure",
+                    intents);
     if (*reason && strcmp(reason, ek_json_text(ek_json_get(old, "next", NULL), "reason")) != 0) {
         ek_buf_reset(&note);
         ek_buf_printf(&note, "%s: %s", reason, v->next.why);
-        tell(v, true, "FailForwardBlocked", ek_buf_str(&note), intents);
+        write_event(v, true, "FailForwardBlocked", ek_buf_str(&note), intents);
     }
 }
 
-static void tell_step(const struct ek_ff_verdict *v, struct ek_intents *intents)
+static void report_step(const struct ek_ff_verdict *v, struct ek_intents *intents)
 {
     EK_AUTO(ek_buf) note;
 
     ek_buf_init(&note, NOTE_MAX);
     ek_buf_printf(&note, "%s: %s: %s", ek_ff_step_name(v->next.step), v->next.target, v->next.why);
-    tell(v, false, ek_ff_act_name(v->next.act), ek_buf_str(&note), intents);
+    write_event(v, false, ek_ff_act_name(v->next.act), ek_buf_str(&note), intents);
 }
 
 /* ---- Writes ---- */
@@ -117,7 +118,7 @@ static void plan_step(const struct ek_ff_verdict *v, size_t index, const struct 
         intent->on_failure = EK_GO_ON; /* the other subscriptions do not wait for this one */
         intent->tag = make_tag(EK_FF_TAG_STEP, index);
     }
-    tell_step(v, intents);
+    report_step(v, intents);
 }
 
 static void plan_status(const struct ek_ff_verdict *v, size_t index, yyjson_val *status,
@@ -168,7 +169,7 @@ void ek_ff_plan(struct ek_ff_verdict *v, size_t index, const struct ek_ff_world 
     yyjson_val *old = v->report ? ek_json_get(ek_obj_root(v->report), "status", NULL) : NULL;
     if (status && (acts || !old || !ek_json_equal(ek_obj_root(status), old))) {
         plan_status(v, index, ek_obj_root(status), intents);
-        tell_changes(v, ek_obj_root(status), intents);
+        report_changes(v, ek_obj_root(status), intents);
         if (acts)
             plan_step(v, index, world, now_ms, intents);
     }

@@ -18,8 +18,8 @@ struct events {
     size_t n;
 };
 
-static void tell(struct events *e, bool warning, const char *reason, const char *action,
-                 const char *note)
+static void write_event(struct events *e, bool warning, const char *reason, const char *action,
+                        const char *note)
 {
     e->list[e->n++] = (struct ek_gate_event){
         .warning = warning,
@@ -103,25 +103,28 @@ static const char *list_gates(const struct events *e, is_fn *is, bool also_new)
     return text;
 }
 
-static void tell_gates(struct events *e)
+static void report_gates(struct events *e)
 {
     const char *on = list_gates(e, is_on, false);
     const char *off = list_gates(e, is_off, false);
     const char *refused = list_gates(e, is_refused, true);
 
     if (*on)
-        tell(e, false, "GateEnabled", "Open",
-             ek_arena_printf(e->arena, "Turned on, so that their fields can be written: %s", on));
+        write_event(
+            e, false, "GateEnabled", "Open",
+            ek_arena_printf(e->arena, "Turned on, so that their fields can be written: %s", on));
     if (*off)
-        tell(e, false, "GateDisabled", "Close",
-             ek_arena_printf(e->arena,
-                             "Turned off, so that new fields are dropped and existing fields are "
-                             "frozen: %s",
-                             off));
+        write_event(
+            e, false, "GateDisabled", "Close",
+            ek_arena_printf(e->arena,
+                            "Turned off, so that new fields are dropped and existing fields are "
+                            "frozen: %s",
+                            off));
     if (*refused)
-        tell(e, true, "GateRefused", "Refuse",
-             ek_arena_printf(e->arena, "Not enforced, so that their fields can be written: %s",
-                             refused));
+        write_event(e, true, "GateRefused", "Refuse",
+                    ek_arena_printf(e->arena,
+                                    "Not enforced, so that their fields can be written: %s",
+                                    refused));
 }
 
 /* ---- Versions ---- */
@@ -145,7 +148,7 @@ static bool did_deny(yyjson_val *old_status, yyjson_val *version)
 }
 
 /* The first version through which updates are newly denied; the status has all of them. */
-static void tell_versions(struct events *e)
+static void report_versions(struct events *e)
 {
     yyjson_val *finding;
     size_t i, n;
@@ -156,7 +159,7 @@ static void tell_versions(struct events *e)
         const char *message = ek_json_str(finding, "message", NULL);
         if (!message || !version || !denies_updates(finding) || did_deny(e->old, version))
             continue;
-        tell(e, true, "UpdatesDenied", "Guard", message);
+        write_event(e, true, "UpdatesDenied", "Guard", message);
         return;
     }
 }
@@ -175,17 +178,17 @@ static const char *message_of(const struct events *e, const char *type)
     return message ? message : "";
 }
 
-static void tell_conditions(struct events *e)
+static void report_conditions(struct events *e)
 {
     enum ek_cond_status was = state_of(e->old, "Enforced"), is = state_of(e->now, "Enforced");
 
     if (state_of(e->now, "Accepted") == EK_COND_FALSE &&
         state_of(e->old, "Accepted") != EK_COND_FALSE)
-        tell(e, true, "DefinitionInvalid", "Refuse", message_of(e, "Accepted"));
+        write_event(e, true, "DefinitionInvalid", "Refuse", message_of(e, "Accepted"));
     if (is == EK_COND_TRUE && was != EK_COND_TRUE)
-        tell(e, false, "Enforced", "Enforce", message_of(e, "Enforced"));
+        write_event(e, false, "Enforced", "Enforce", message_of(e, "Enforced"));
     if (is == EK_COND_FALSE && was == EK_COND_TRUE)
-        tell(e, true, "NotEnforced", "Enforce", message_of(e, "Enforced"));
+        write_event(e, true, "NotEnforced", "Enforce", message_of(e, "Enforced"));
 }
 
 size_t ek_gate_events(yyjson_val *old_status, yyjson_val *status, struct ek_arena *arena,
@@ -193,8 +196,8 @@ size_t ek_gate_events(yyjson_val *old_status, yyjson_val *status, struct ek_aren
 {
     struct events e = {.old = old_status, .now = status, .arena = arena, .list = ret};
 
-    tell_gates(&e);
-    tell_versions(&e);
-    tell_conditions(&e);
+    report_gates(&e);
+    report_versions(&e);
+    report_conditions(&e);
     return e.n;
 }

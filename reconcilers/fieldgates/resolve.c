@@ -205,7 +205,7 @@ static const char *explain(struct lint *l)
                : NULL;
 }
 
-static void tell_missing(struct lint *l, const struct ek_place *place)
+static void report_missing(struct lint *l, const struct ek_place *place)
 {
     const char *why = explain(l);
 
@@ -220,7 +220,7 @@ static void tell_missing(struct lint *l, const struct ek_place *place)
         why);
 }
 
-static void tell_list(struct lint *l, const struct ek_place *place)
+static void report_list(struct lint *l, const struct ek_place *place)
 {
     const char *list = ek_place_prefix(l->path, place->depth, l->arena);
 
@@ -314,7 +314,7 @@ static bool is_each_unknown(const struct lint *l, const struct ek_place *place)
     return false;
 }
 
-static void tell_unverified(struct lint *l, const struct ek_place *place)
+static void report_unverified(struct lint *l, const struct ek_place *place)
 {
     const char *where = ek_place_prefix(l->path, place->depth, l->arena);
     const char *storage = l->versions[0].name;
@@ -351,7 +351,7 @@ static void guard(struct lint *l, const struct version *v)
 
 /* A version through which writes come that says less than what is stored. True when no write
  * through it can set the field. */
-static bool tell_lacking(struct lint *l, const struct version *v)
+static bool report_lacking(struct lint *l, const struct version *v)
 {
     if (l->out->crd.converts)
         SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, false,
@@ -418,7 +418,7 @@ static void check_version(struct lint *l, const struct version *v)
 
     ek_place_find(v->schema, l->keeps_unknown, l->path, &place);
     bool lacks = place.kind != EK_PLACE_DECLARED && place.kind != EK_PLACE_UNKNOWN;
-    if (lacks && tell_lacking(l, v))
+    if (lacks && report_lacking(l, v))
         return;
     check_required(l, v, &place);
     check_default(l, v, &place);
@@ -434,11 +434,11 @@ static void check_path(struct lint *l)
     ek_place_find(storage->schema, l->keeps_unknown, l->path, &place);
     note_lists(l, storage);
     if (place.kind == EK_PLACE_MISSING)
-        tell_missing(l, &place);
+        report_missing(l, &place);
     else if (place.kind == EK_PLACE_IN_LIST || place.kind == EK_PLACE_KEY)
-        tell_list(l, &place);
+        report_list(l, &place);
     else if (place.kind == EK_PLACE_UNKNOWN)
-        tell_unverified(l, &place);
+        report_unverified(l, &place);
     if (place.map_key)
         SAY(l, EK_GATE_PATH_MAP_KEY, storage, false,
             "%s goes through a map and names one of its keys; all other keys are open",

@@ -271,8 +271,8 @@ static void run_pass(struct ek_run *run, struct pass *pass, struct ek_invocation
 }
 
 /* Reports that policies did not come to rest. */
-static void tell_fights(struct ek_run *run, unsigned first_pass, size_t least,
-                        struct ek_mutation_outcome *ret)
+static void report_fights(struct ek_run *run, unsigned first_pass, size_t least,
+                          struct ek_mutation_outcome *ret)
 {
     ret->n_fights =
         ek_fights_of(run->steps, run->n_steps, first_pass, least, run->arena, &ret->fights);
@@ -292,7 +292,7 @@ static bool goes_on(struct ek_run *run, struct pass *pass, struct ek_mutation_ou
     pass->in_tree = pass->number < IN_TREE_PASSES && working->dirty;
     if (!pass->n_extended) {
         if (pass->number == IN_TREE_PASSES && pass->track)
-            tell_fights(run, IN_TREE_PASSES, 2, ret);
+            report_fights(run, IN_TREE_PASSES, 2, ret);
         return pass->in_tree;
     }
     if (!pass->changed)
@@ -300,7 +300,7 @@ static bool goes_on(struct ek_run *run, struct pass *pass, struct ek_mutation_ou
     unsigned seen = ek_fixpoint_seen(&pass->fixpoint, pass->number, read_object(run, working));
     if (!seen && pass->number < pass->limit)
         return true;
-    tell_fights(run, seen ? seen + 1 : pass->limit, 1, ret);
+    report_fights(run, seen ? seen + 1 : pass->limit, 1, ret);
     return false;
 }
 

@@ -195,8 +195,8 @@ int64_t ek_results_fights_due(const struct ek_results_fights *fights)
     return due;
 }
 
-static void tell_parties(const struct ek_results_fight *fight,
-                         void (*added)(void *ctx, const char *uid, char *note), void *ctx)
+static void report_parties(const struct ek_results_fight *fight,
+                           void (*added)(void *ctx, const char *uid, char *note), void *ctx)
 {
     EK_AUTOFREE char *parties = parties_text(fight);
     const char *what = fight->n_parties > 1 ? "policies fight over" : "it never rests:";
@@ -218,12 +218,12 @@ bool ek_results_fights_take(struct ek_results_fights *fights, int64_t now_ms,
         if (fights->items[i].taken)
             continue;
         fights->items[i].taken = changed = true;
-        tell_parties(&fights->items[i], added, ctx);
+        report_parties(&fights->items[i], added, ctx);
     }
     return changed;
 }
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
 static void copy_fight(const struct ek_results_fight *fight, struct ek_arena *arena,
                        struct ek_fight_seen *ret)

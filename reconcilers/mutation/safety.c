@@ -187,7 +187,7 @@ static void check_all(struct check *c)
 }
 
 /* Matching has failed for a policy that may not be left out. */
-static void tell_status(struct ek_run *run, struct ek_safety_outcome *ret)
+static void report_status(struct ek_run *run, struct ek_safety_outcome *ret)
 {
     *ret = (struct ek_safety_outcome){.code = run->status.http_status,
                                       .reason = ek_arena_strdup(run->arena, run->status.reason),
@@ -213,7 +213,7 @@ int ek_safety_check(const struct ek_policy_set *set, const struct ek_admission_r
         return c.run.error;
     ret->pending = c.run.pending;
     if (!c.run.pending && c.run.status.code)
-        tell_status(&c.run, ret);
+        report_status(&c.run, ret);
     if (c.run.pending || c.run.status.code || c.n == 0)
         return 0;
     *ret = (struct ek_safety_outcome){.code = 403,

@@ -148,7 +148,7 @@ static void make_names_unique(struct ek_roster *roster)
     qsort(peers, roster->n_peers, sizeof *peers, by_name);
 }
 
-static void tell_enumerated(const struct roster *r, struct ek_roster *roster)
+static void report_enumerated(const struct roster *r, struct ek_roster *roster)
 {
     const struct ek_roster_input *in = r->in;
     bool any = false;
@@ -194,5 +194,5 @@ void ek_roster_build(const struct ek_roster_input *input, struct ek_notes *notes
         add_stale(&r, ret_roster);
     }
     make_names_unique(ret_roster);
-    tell_enumerated(&r, ret_roster);
+    report_enumerated(&r, ret_roster);
 }

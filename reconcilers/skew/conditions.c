@@ -172,12 +172,12 @@ static struct culprits gather(const struct ek_skew_report *r, struct ek_arena *a
     const struct ek_skew_facts *facts = &r->facts;
     const struct ek_judgement *j = &r->judgement;
     struct culprits c = {arena, "", 0};
-    bool tell_servers = verdict == EK_VERDICT_UNKNOWN && j->incomplete[0];
-    if (tell_servers)
+    bool incomplete = verdict == EK_VERDICT_UNKNOWN && j->incomplete[0];
+    if (incomplete)
         blame(&c, j->incomplete);
     for (size_t i = 0; i < facts->n_peers; i++)
         if (j->peers[i].verdict == verdict &&
-            (!tell_servers || strcmp(j->peers[i].reason, "Contradiction") == 0))
+            (!incomplete || strcmp(j->peers[i].reason, "Contradiction") == 0))
             blame(&c, unknown_text(arena, EK_KUBE_APISERVER, &j->peers[i]));
     for (size_t i = 0; i < facts->n_instances; i++)
         if (j->instances[i].verdict == verdict &&

@@ -16,8 +16,8 @@ struct events {
     size_t n;
 };
 
-static void tell(struct events *e, bool warning, const char *reason, const char *action,
-                 const char *note)
+static void write_event(struct events *e, bool warning, const char *reason, const char *action,
+                        const char *note)
 {
     if (e->n < EK_SKEW_EVENTS_MAX)
         e->list[e->n++] = (struct ek_skew_event){warning, reason, action,
@@ -63,8 +63,8 @@ static const char *bare(const char *version)
     return *version == 'v' ? version + 1 : version;
 }
 
-static void tell_version_change(struct events *e, const char *name, yyjson_val *old,
-                                const struct ek_versions *v)
+static void report_version_change(struct events *e, const char *name, yyjson_val *old,
+                                  const struct ek_versions *v)
 {
     char buf[EK_MINOR_SIZE];
     const char *binary = ek_json_str(old, "binaryVersion", NULL);
@@ -79,31 +79,32 @@ static void tell_version_change(struct events *e, const char *name, yyjson_val *
     if (strcmp(bare(binary), bare(now)) == 0 &&
         (!emulation || v->assumed_emulation || strcmp(emulation, buf) == 0))
         return;
-    tell(e, false, "PeerVersionChanged", "Observe",
-         ek_arena_printf(e->arena, "API server %s went from %s (emulation %s) to %s (emulation %s)",
-                         name, binary, emulation ? emulation : "unknown", now,
-                         v->assumed_emulation ? "unknown" : buf));
+    write_event(e, false, "PeerVersionChanged", "Observe",
+                ek_arena_printf(e->arena,
+                                "API server %s went from %s (emulation %s) to %s (emulation %s)",
+                                name, binary, emulation ? emulation : "unknown", now,
+                                v->assumed_emulation ? "unknown" : buf));
 }
 
-static void tell_peer(struct events *e, const struct ek_peer_fact *peer, yyjson_val *old_peers)
+static void report_peer(struct events *e, const struct ek_peer_fact *peer, yyjson_val *old_peers)
 {
     const char *name = ek_skew_clean(e->arena, peer->name);
     yyjson_val *old = find_old(old_peers, name, peer);
     enum ek_cond_status up = ek_skew_peer_reachable(peer);
     yyjson_val *was = ek_json_get(old, "reachable", NULL);
     if (up == EK_COND_FALSE && (!old || yyjson_get_bool(was)))
-        tell(e, true, "PeerUnreachable", "Probe",
-             ek_arena_printf(e->arena, "API server %s does not answer: %s: %s", name,
-                             peer->unreachable_reason,
-                             ek_skew_steady(e->arena, peer->unreachable_message)));
+        write_event(e, true, "PeerUnreachable", "Probe",
+                    ek_arena_printf(e->arena, "API server %s does not answer: %s: %s", name,
+                                    peer->unreachable_reason,
+                                    ek_skew_steady(e->arena, peer->unreachable_message)));
     else if (up == EK_COND_TRUE && old && !yyjson_get_bool(was))
-        tell(e, false, "PeerReachable", "Probe",
-             ek_arena_printf(e->arena, "API server %s answers", name));
+        write_event(e, false, "PeerReachable", "Probe",
+                    ek_arena_printf(e->arena, "API server %s answers", name));
     else if (old_peers && !old)
-        tell(e, false, "PeerAdded", "Observe",
-             ek_arena_printf(e->arena, "API server %s appeared", name));
+        write_event(e, false, "PeerAdded", "Observe",
+                    ek_arena_printf(e->arena, "API server %s appeared", name));
     if (old)
-        tell_version_change(e, name, old, &peer->versions);
+        report_version_change(e, name, old, &peer->versions);
 }
 
 static bool still_there(const struct events *e, yyjson_val *old)
@@ -115,20 +116,21 @@ static bool still_there(const struct events *e, yyjson_val *old)
     return false;
 }
 
-static void tell_peers(struct events *e)
+static void report_peers(struct events *e)
 {
     yyjson_val *old = ek_json_get(e->report->old_status, "peers", NULL), *item;
     size_t i, max;
     for (i = 0; i < e->report->facts.n_peers; i++)
-        tell_peer(e, &e->report->facts.peers[i], old);
+        report_peer(e, &e->report->facts.peers[i], old);
     yyjson_arr_foreach(old, i, max, item)
     {
         const char *name = ek_json_str(item, "name", NULL);
         if (name && !still_there(e, item))
-            tell(e, false, "PeerRemoved", "Observe",
-                 ek_arena_printf(e->arena,
-                                 "API server %s is gone: no Lease, EndpointSlice or pod names it",
-                                 name));
+            write_event(
+                e, false, "PeerRemoved", "Observe",
+                ek_arena_printf(e->arena,
+                                "API server %s is gone: no Lease, EndpointSlice or pod names it",
+                                name));
     }
 }
 
@@ -149,49 +151,50 @@ static bool recovered(const struct events *e, enum ek_skew_condition condition)
            before(e, condition) != EK_COND_TRUE;
 }
 
-static void tell_skew(struct events *e)
+static void report_skew(struct events *e)
 {
     const struct ek_judgement *j = &e->report->judgement;
     enum ek_cond_status now = e->report->conditions[EK_SKEW_COND_SKEW_SUPPORTED].status;
     size_t news = 0;
     if (recovered(e, EK_SKEW_COND_SKEW_SUPPORTED))
-        tell(e, false, "SkewResolved", "Judge",
-             e->report->conditions[EK_SKEW_COND_SKEW_SUPPORTED].message);
+        write_event(e, false, "SkewResolved", "Judge",
+                    e->report->conditions[EK_SKEW_COND_SKEW_SUPPORTED].message);
     if (now != EK_COND_FALSE)
         return;
     for (size_t i = 0; i < j->n_violations; i++) {
         const struct ek_violation *v = &j->violations[i];
         if (is_news(e, v) && ++news <= VIOLATIONS_TOLD)
-            tell(e, true, "SkewUnsupported", "Judge",
-                 ek_arena_printf(e->arena, "%s: %s (%s)", ek_rule_name(v->rule), v->message,
-                                 v->remedy));
+            write_event(e, true, "SkewUnsupported", "Judge",
+                        ek_arena_printf(e->arena, "%s: %s (%s)", ek_rule_name(v->rule), v->message,
+                                        v->remedy));
     }
     if (news > VIOLATIONS_TOLD)
-        tell(e, true, "SkewUnsupported", "Judge",
-             ek_arena_printf(e->arena, "%zu more violation%s, see status.violations",
-                             news - VIOLATIONS_TOLD, news - VIOLATIONS_TOLD == 1 ? "" : "s"));
+        write_event(e, true, "SkewUnsupported", "Judge",
+                    ek_arena_printf(e->arena, "%zu more violation%s, see status.violations",
+                                    news - VIOLATIONS_TOLD,
+                                    news - VIOLATIONS_TOLD == 1 ? "" : "s"));
 }
 
 /* A condition that went to False, or came back from it. */
-static void tell_condition(struct events *e, enum ek_skew_condition condition, bool warning,
-                           const char *worse, const char *better)
+static void report_condition(struct events *e, enum ek_skew_condition condition, bool warning,
+                             const char *worse, const char *better)
 {
     const struct ek_skew_cond *now = &e->report->conditions[condition];
     enum ek_cond_status then = before(e, condition);
     if (now->status == EK_COND_FALSE && then != EK_COND_FALSE)
-        tell(e, warning, worse, "Compare", now->message);
+        write_event(e, warning, worse, "Compare", now->message);
     else if (recovered(e, condition))
-        tell(e, false, better, "Compare", now->message);
+        write_event(e, false, better, "Compare", now->message);
 }
 
-static void tell_spec(struct events *e)
+static void report_spec(struct events *e)
 {
     const struct ek_skew_cond *ready = &e->report->conditions[EK_SKEW_COND_READY];
     yyjson_val *old = ek_cond_find(ek_json_get(e->report->old_status, "conditions", NULL),
                                    ek_skew_condition_name(EK_SKEW_COND_READY));
     const char *reason = ek_json_str(old, "reason", NULL);
     if (e->report->spec.n_errors > 0 && (!reason || strcmp(reason, "InvalidSpec") != 0))
-        tell(e, true, "InvalidSpec", "ReadSpec", ready->message);
+        write_event(e, true, "InvalidSpec", "ReadSpec", ready->message);
 }
 
 void ek_skew_events(const struct ek_skew_report *report, struct ek_arena *arena,
@@ -199,24 +202,24 @@ void ek_skew_events(const struct ek_skew_report *report, struct ek_arena *arena,
 {
     struct events e = {.report = report, .arena = arena};
     e.list = ek_arena_alloc(arena, EK_SKEW_EVENTS_MAX * sizeof(*e.list));
-    tell_spec(&e);
+    report_spec(&e);
     size_t before_skew = e.n;
-    tell_skew(&e);
+    report_skew(&e);
     bool skew_told = e.n > before_skew;
-    tell_condition(&e, EK_SKEW_COND_DISCOVERY_CONSISTENT, report->differences.discovery.drift,
-                   "DiscoveryDiffers", "DiscoveryConsistent");
-    tell_condition(&e, EK_SKEW_COND_FEATURE_GATES_CONSISTENT,
-                   report->differences.gates.drift || report->differences.n_component_gates > 0,
-                   "FeatureGatesDiffer", "FeatureGatesConsistent");
+    report_condition(&e, EK_SKEW_COND_DISCOVERY_CONSISTENT, report->differences.discovery.drift,
+                     "DiscoveryDiffers", "DiscoveryConsistent");
+    report_condition(&e, EK_SKEW_COND_FEATURE_GATES_CONSISTENT,
+                     report->differences.gates.drift || report->differences.n_component_gates > 0,
+                     "FeatureGatesDiffer", "FeatureGatesConsistent");
     if (ek_skew_n_conditions(report) > EK_SKEW_COND_ADMISSION_MANIFESTS_CONSISTENT)
-        tell_condition(&e, EK_SKEW_COND_ADMISSION_MANIFESTS_CONSISTENT,
-                       report->differences.manifests.drift, "AdmissionManifestsDiffer",
-                       "AdmissionManifestsConsistent");
+        report_condition(&e, EK_SKEW_COND_ADMISSION_MANIFESTS_CONSISTENT,
+                         report->differences.manifests.drift, "AdmissionManifestsDiffer",
+                         "AdmissionManifestsConsistent");
     /* What breaks a rule mostly blocks the next version too: one of the two is enough. */
     if (!skew_told && before(&e, EK_SKEW_COND_NEXT_VERSION_SAFE) != EK_COND_UNKNOWN)
-        tell_condition(&e, EK_SKEW_COND_NEXT_VERSION_SAFE, false, "NextVersionBlocked",
-                       "NextVersionSafe");
-    tell_peers(&e);
+        report_condition(&e, EK_SKEW_COND_NEXT_VERSION_SAFE, false, "NextVersionBlocked",
+                         "NextVersionSafe");
+    report_peers(&e);
     *ret_events = e.list;
     *ret_n = e.n;
 }

@@ -265,7 +265,7 @@ static bool is_over(void *ctx)
     return scene->show->failed || !first_unmet(scene->show, scene->act);
 }
 
-static void tell_unmet(struct ek_show *show, const struct act *act)
+static void report_unmet(struct ek_show *show, const struct act *act)
 {
     const struct expectation *e = first_unmet(show, act);
 
@@ -291,7 +291,7 @@ static int play_act(struct ek_show *show, const struct act *act)
         return rc;
     rc = ek_stage_wait(show->stage, is_over, &scene, show->deadline_ms);
     if (rc == EK_E_TIMEOUT)
-        tell_unmet(show, act);
+        report_unmet(show, act);
     if (!rc)
         rc = show->failed;
     return rc ? rc : ek_stage_wait(show->stage, NULL, NULL, show->pause_ms);

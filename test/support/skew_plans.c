@@ -10,6 +10,7 @@
 #include "api/cond.h"
 #include "reconcilers/peers/view_build.h"
 #include "reconcilers/skew/plan.h"
+#include "test/support/groups_fixture.h"
 
 void ek_test_plans_init(struct ek_test_plans *p)
 {

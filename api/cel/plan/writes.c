@@ -26,7 +26,7 @@ struct writes {
 
 static void look(struct writes *w, const struct ek_cel_node *node);
 
-static void tell(struct writes *w)
+static void report(struct writes *w)
 {
     w->add(w->arg, ek_buf_str(&w->path));
 }
@@ -121,7 +121,7 @@ static void report_pointer(struct writes *w, char *pointer, bool whole)
         ek_cel_path_push(&w->path, known && !index ? token : NULL, (uint32_t)(to - token));
         token = next;
     }
-    tell(w);
+    report(w);
     ek_buf_reset(&w->path);
 }
 
@@ -134,7 +134,7 @@ static void look_at_text(struct writes *w, const struct ek_cel_node *node)
     if (pointer.len)
         report_pointer(w, pointer.data, whole);
     else
-        tell(w);
+        report(w);
 }
 
 static void look_at_pointer(struct writes *w, const struct ek_cel_node *node)
@@ -195,7 +195,7 @@ static void look_at_struct(struct writes *w, const struct ek_cel_node *node)
 static void look_at_map(struct writes *w, const struct ek_cel_node *node)
 {
     if (node->map.n == 0)
-        tell(w);
+        report(w);
     for (uint32_t i = 0; i < node->map.n; i++) {
         const struct ek_cel_node *key = node->map.entries[i].key;
         bool known = is_text(key);
@@ -208,7 +208,7 @@ static void look_at_map(struct writes *w, const struct ek_cel_node *node)
 static void look_at_list(struct writes *w, const struct ek_cel_node *node)
 {
     if (node->list.n == 0 && w->path.len)
-        tell(w);
+        report(w);
     for (uint32_t i = 0; i < node->list.n; i++) {
         const struct ek_cel_node *item = node->list.items[i];
         bool patch = item->kind == EK_CEL_N_STRUCT &&
@@ -239,7 +239,7 @@ static void look_at_fold(struct writes *w, const struct ek_cel_node *node)
         return;
     }
     if (!is_name(node->fold.result, node->fold.accu)) {
-        tell(w);
+        report(w);
         return;
     }
     if (node->fold.init->kind != EK_CEL_N_LIST || node->fold.init->list.n)
@@ -287,7 +287,7 @@ static void look_at_call(struct writes *w, const struct ek_cel_node *node)
             look(w, node->call.args[a]);
         return;
     }
-    tell(w);
+    report(w);
 }
 
 static void look(struct writes *w, const struct ek_cel_node *node)
@@ -312,11 +312,11 @@ static void look(struct writes *w, const struct ek_cel_node *node)
         break;
     case EK_CEL_N_IDENT: /* the list that a loop gathers adds nothing of its own */
         if (strcmp(node->ident, "@result") != 0)
-            tell(w);
+            report(w);
         break;
     case EK_CEL_N_SELECT:
     case EK_CEL_N_LITERAL:
-        tell(w);
+        report(w);
         break;
     }
 }

@@ -193,7 +193,7 @@ static void wait_for_the_end(void)
     atomic_store(&ending, true);
 }
 
-static int tell(void)
+static int report(void)
 {
     printf("created=%u unmutated=%u failed=%u lost=%u slowest_ms=%u\n", atomic_load(&created),
            atomic_load(&unmutated), atomic_load(&failed), atomic_load(&lost),
@@ -228,5 +228,5 @@ int main(int argc, char **argv)
     wait_for_the_end();
     for (long i = 0; i < n; i++)
         pthread_join(clients[i].thread, NULL);
-    return tell();
+    return report();
 }
