@@ -38,7 +38,7 @@ struct ek_cert_watcher_config {
     void (*drop)(void *made);
     const char *const *client_names; /* then the names of ek_tls_clients_new; borrowed */
     size_t n_client_names;
-    bool clients_optional; /* then a client without a certificate is accepted, too */
+    bool clients_optional; /* then a client without a good certificate is accepted, too */
     int64_t poll_ms;       /* 0 means 10 s */
     /* Called after each read, for metrics and logs: err is NULL on success; changed is true
      * if another certificate than before is in use now. May be NULL. */

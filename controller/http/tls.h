@@ -55,8 +55,10 @@ int ek_tls_clients_new(struct ek_str authorities, const char *const *names, size
                        const char *what, struct ek_tls_clients **ret_clients, struct ek_err *err);
 void ek_tls_clients_unref(struct ek_tls_clients *clients); /* NULL is fine */
 
-/* Accepts also clients without a certificate; a client with a certificate of another authority is
- * still refused. To be called before the clients are passed on. */
+/* Accepts also clients without a certificate, and clients whose certificate cannot be verified;
+ * such a session has no subject (see ek_tls_session_subject). API servers do the same: the user may
+ * be known by a token (apiserver 1.36, pkg/server/secure_serving.go:tlsConfig, RequestClientCert).
+ * To be called before the clients are passed on. */
 void ek_tls_clients_optional(struct ek_tls_clients *clients);
 
 /* Has new sessions prefer HTTP/2 by ALPN. To be called before the first session. */
@@ -116,8 +118,10 @@ struct ek_tls_subject {
 };
 
 /* Fills *ret, to be released by ek_tls_subject_done; false when the other side has shown no
- * certificate, or that was forgotten. */
-bool ek_tls_session_subject(const struct ek_tls_session *session, struct ek_tls_subject *ret);
+ * certificate, one that is not verified, or that was forgotten. *ret_unverified (may be NULL): the
+ * other side has shown one that is not verified (see ek_tls_clients_optional). */
+bool ek_tls_session_subject(const struct ek_tls_session *session, struct ek_tls_subject *ret,
+                            bool *ret_unverified);
 void ek_tls_subject_done(struct ek_tls_subject *subject);
 
 /* Releases most of what the session keeps of the other side's certificate, and all that came with

@@ -15,7 +15,7 @@ struct ek_tls_clients {
     X509_STORE *store;
     char **names;
     size_t n_names;
-    bool optional; /* a client need not show a certificate */
+    bool optional; /* a client need not show a certificate, or a good one */
 };
 
 int ek_tls_add_authorities__(X509_STORE *store, struct ek_str pem)
@@ -113,18 +113,19 @@ static bool has_allowed_name(const struct ek_tls_clients *clients, X509 *cert)
     return found;
 }
 
-/* Called for each certificate of the chain, the client's own last. */
+/* Called for each certificate of the chain, the client's own last. What is wrong stays the result
+ * of the session (SSL_get_verify_result), also where the handshake goes on. */
 static int verify(int good, X509_STORE_CTX *ctx)
 {
     const SSL *ssl = X509_STORE_CTX_get_ex_data(ctx, SSL_get_ex_data_X509_STORE_CTX_idx());
     const struct ek_tls_clients *clients = SSL_get_app_data(ssl);
 
     if (!good || X509_STORE_CTX_get_error_depth(ctx) > 0 || !clients->n_names)
-        return good;
+        return good || clients->optional;
     if (has_allowed_name(clients, X509_STORE_CTX_get_current_cert(ctx)))
         return 1;
     X509_STORE_CTX_set_error(ctx, X509_V_ERR_APPLICATION_VERIFICATION);
-    return 0;
+    return clients->optional;
 }
 
 bool ek_tls_clients_require__(struct ek_tls_clients *clients, struct ssl_st *ssl)

@@ -130,12 +130,16 @@ struct ek_tls_session *ek_tls_session_connect(struct ek_tls_trust *trust, const 
     return session;
 }
 
-bool ek_tls_session_subject(const struct ek_tls_session *session, struct ek_tls_subject *ret)
+bool ek_tls_session_subject(const struct ek_tls_session *session, struct ek_tls_subject *ret,
+                            bool *ret_unverified)
 {
     X509 *cert = SSL_get0_peer_certificate(session->ssl);
+    bool unverified = cert && SSL_get_verify_result(session->ssl) != X509_V_OK;
 
     memset(ret, 0, sizeof *ret);
-    if (session->forgotten || !cert || SSL_get_verify_result(session->ssl) != X509_V_OK)
+    if (ret_unverified)
+        *ret_unverified = unverified;
+    if (session->forgotten || !cert || unverified)
         return false;
     ek_tls_subject_read__(cert, ret);
     return true;

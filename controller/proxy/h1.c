@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <strings.h>
 
+/* The first room for lines. */
+#define LINES_MIN 16
+
 static int refuse(struct ek_h1 *reader, int status)
 {
     if (!reader->status)
@@ -48,9 +51,12 @@ static int start_piece(struct ek_h1 *reader, bool value)
         return HPE_USER;
     if (!value && head->n_fields == EK_H1_FIELDS_MAX)
         return refuse(reader, 431);
-    if (!reader->lines)
-        reader->lines = ek_xalloc(sizeof *reader->lines);
-    reader->lines->starts[2 * head->n_fields + (value ? 1 : 0)] = (uint32_t)reader->text.len;
+    if (head->n_fields == reader->lines_max) {
+        reader->lines_max = reader->lines_max ? 2 * reader->lines_max : LINES_MIN;
+        reader->lines = ek_xrealloc(reader->lines, reader->lines_max, sizeof *reader->lines);
+    }
+    struct ek_h1_line *line = &reader->lines[head->n_fields];
+    *(value ? &line->value : &line->name) = (uint32_t)reader->text.len;
     return 0;
 }
 
@@ -97,7 +103,7 @@ static int on_value_complete(llhttp_t *parser)
 
     if (reader->in_body)
         return 0;
-    while (text->len > reader->lines->starts[2 * reader->head.n_fields + 1] &&
+    while (text->len > reader->lines[reader->head.n_fields].value &&
            strchr(" \t", text->data[text->len - 1]))
         text->len--;
     if (keep(reader, "", 1))
@@ -115,13 +121,14 @@ static int on_chunk_extension(llhttp_t *parser, const char *at, size_t len)
 static void set_fields(struct ek_h1 *reader)
 {
     struct ek_h1_head *head = &reader->head;
+    const struct ek_h1_line *lines = reader->lines;
 
-    struct ek_h1_lines *lines = reader->lines;
-
+    if (head->n_fields > 0)
+        reader->fields = ek_xrealloc(NULL, head->n_fields, sizeof *reader->fields);
     for (size_t i = 0; i < head->n_fields; i++)
-        lines->fields[i] = (struct ek_h1_field){reader->text.data + lines->starts[2 * i],
-                                                reader->text.data + lines->starts[2 * i + 1]};
-    head->fields = lines ? lines->fields : NULL;
+        reader->fields[i] = (struct ek_h1_field){reader->text.data + lines[i].name,
+                                                 reader->text.data + lines[i].value};
+    head->fields = reader->fields;
     head->target = reader->kind == EK_H1_REQUEST ? ek_buf_str(&reader->text) : "";
     head->method = reader->method;
 }
@@ -234,7 +241,10 @@ static void release(struct ek_h1 *reader)
 {
     ek_buf_done(&reader->text);
     ek_free(reader->lines);
+    ek_free(reader->fields);
     reader->lines = NULL;
+    reader->fields = NULL;
+    reader->lines_max = 0;
 }
 
 void ek_h1_done(struct ek_h1 *reader)
@@ -255,6 +265,11 @@ void ek_h1_begin(struct ek_h1 *reader, bool bodyless)
     reader->size = 0;
     reader->bodyless = bodyless;
     reader->in_name = reader->in_body = reader->ended = false;
+}
+
+size_t ek_h1_held(const struct ek_h1 *reader)
+{
+    return reader->text.len + reader->lines_max * sizeof *reader->lines;
 }
 
 void ek_h1_forget(struct ek_h1 *reader)

@@ -23,8 +23,9 @@
 
 #include "api/base/buf.h"
 
-/* Header lines of a message; more are refused. net/http has no such limit but that of the bytes. */
-#define EK_H1_FIELDS_MAX 128
+/* Header lines of a message; more are refused. net/http has no such limit but that of the bytes.
+ * kubectl --as-group adds a line for each group, and a token of Windows has up to 1,015 groups. */
+#define EK_H1_FIELDS_MAX 1024
 
 enum ek_h1_kind { EK_H1_REQUEST, EK_H1_RESPONSE };
 
@@ -63,10 +64,9 @@ struct ek_h1_head {
 /* Called with each piece of a body, which is never empty. */
 typedef void (*ek_h1_body_fn)(void *ctx, const char *data, size_t len);
 
-/* The lines of a head as it comes. */
-struct ek_h1_lines {
-    uint32_t starts[2 * EK_H1_FIELDS_MAX]; /* of names and values in the text */
-    struct ek_h1_field fields[EK_H1_FIELDS_MAX];
+/* Where a line of a head starts in the text. */
+struct ek_h1_line {
+    uint32_t name, value;
 };
 
 /* Members are those of h1.c, but for head and status. */
@@ -74,11 +74,13 @@ struct ek_h1 {
     llhttp_t parser;
     enum ek_h1_kind kind;
     size_t max_head;
-    struct ek_h1_head head; /* valid from EK_H1_HEAD on */
-    int status;             /* after EK_H1_BAD: how a request is answered, 400, 414, 431 or 505 */
-    struct ek_buf text;     /* target, then names and values, each with its NUL */
-    struct ek_h1_lines *lines; /* owned; NULL before the first one, and when nobody needs them */
-    size_t size;               /* bytes of head, extensions and trailers so far */
+    struct ek_h1_head head;   /* valid from EK_H1_HEAD on */
+    int status;               /* after EK_H1_BAD: how a request is answered, 400, 414, 431 or 505 */
+    struct ek_buf text;       /* target, then names and values, each with its NUL */
+    struct ek_h1_line *lines; /* of a head that is not complete; owned, NULL for none */
+    struct ek_h1_field *fields; /* of a head that is complete; owned, NULL for none */
+    size_t lines_max;           /* the room in lines */
+    size_t size;                /* bytes of head, extensions and trailers so far */
     char method[24];
     bool bodyless; /* a response to HEAD */
     bool in_name, in_body, ended;
@@ -94,6 +96,9 @@ void ek_h1_done(struct ek_h1 *reader);
 /* Makes the reader ready for the next message, forgetting the last. bodyless: the response is one
  * to a HEAD request. */
 void ek_h1_begin(struct ek_h1 *reader, bool bodyless);
+
+/* Octets of memory that a head which is not complete holds. */
+size_t ek_h1_held(const struct ek_h1 *reader);
 
 /* Releases the fields and the target of a head that nobody uses any more; the method stays. A
  * message of which the body lasts holds little then. */

@@ -103,7 +103,7 @@ static int submit_head(struct ek_h2_stream *stream)
 {
     EK_AUTO(ek_buf) names;
     const struct ek_h1_head *head = &stream->response.head;
-    nghttp2_nv nvs[EK_H1_FIELDS_MAX + 1];
+    EK_AUTOFREE nghttp2_nv *nvs = ek_xrealloc(NULL, head->n_fields + 1, sizeof *nvs);
     char status[8];
     size_t n = 0, at = 0;
 

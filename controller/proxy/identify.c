@@ -73,6 +73,7 @@ bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identi
                                                 .headers = headers,
                                                 .n_headers = n_headers,
                                                 .user = front->conn->has_subject ? &user : NULL,
+                                                .unverified = front->conn->unproven,
                                                 .host = HOST,
                                                 .remote_ip = front->conn->client->ip};
 

@@ -31,7 +31,7 @@ static void set_defaults(struct ek_proxy_options *o)
     set_default(&o->body_octets, (size_t)128 << 20);
     set_default(&o->body_octets_per_client, (size_t)64 << 20);
     set_default(&o->upgrades, 1000);
-    set_default(&o->max_head, (size_t)64 * 1024);
+    set_default(&o->max_head, (size_t)256 * 1024);
     set_default_64(&o->head_ms, 10000);
     set_default_64(&o->idle_ms, 90000);
     set_default_64(&o->body_ms, 30000);
@@ -228,7 +228,7 @@ static void on_grace(uv_timer_t *timer)
 void ek_proxy_end_users(struct ek_proxy *proxy)
 {
     for (struct ek_proxy_conn *conn = proxy->conns; conn; conn = conn->next) {
-        if (!conn->has_subject)
+        if (!conn->has_subject && !conn->unproven)
             continue;
         conn->unverified = true;
         ek_conn_drain__(conn);

@@ -55,7 +55,7 @@ struct ek_proxy_options {
                            then 429 */
     size_t body_octets_per_client; /* of these, by IP address [64 MiB]; then 429 */
     size_t upgrades;               /* at once [1000]; then 429 */
-    size_t max_head;               /* bytes of a head [64 KiB] */
+    size_t max_head;               /* bytes of a head [256 KiB] */
     int64_t head_ms;               /* from the first byte to the end of a head [10 s] */
     int64_t idle_ms;               /* between requests [90 s] */
     int64_t body_ms;   /* credit of a client that owes octets of a body (relay.h) [30 s] */

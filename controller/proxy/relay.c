@@ -108,6 +108,33 @@ static void put_request_body(void *ctx, const char *data, size_t len)
     ek_h1_put_body(&relay->up, relay->request.head.framing, data, len);
 }
 
+static void set_refusal(const struct ek_relay *relay, int status, struct ek_proxy_answer *ret)
+{
+    size_t max = relay->config->max_head;
+
+    switch (status) {
+    case 408:
+        ek_proxy_answer_set(ret, status, 0, "the request was not complete in time");
+        break;
+    case 414:
+        ek_proxy_answer_set(ret, status, 0, "the URL of the request has more than %zu octets", max);
+        break;
+    case 431:
+        ek_proxy_answer_set(ret, status, 0,
+                            "the headers of the request have more than %zu octets or %d lines", max,
+                            EK_H1_FIELDS_MAX);
+        break;
+    case 503:
+        ek_proxy_answer_set(ret, status, 1, "the headers of the requests under way are too large");
+        break;
+    case 505:
+        ek_proxy_answer_set(ret, status, 0, "the version of HTTP is neither 1.0 nor 1.1");
+        break;
+    default:
+        ek_proxy_answer_set(ret, status, 0, "the request is not valid HTTP");
+    }
+}
+
 static void refuse(struct ek_relay *relay, int status)
 {
     EK_AUTO(ek_buf) body;
@@ -115,9 +142,7 @@ static void refuse(struct ek_relay *relay, int status)
     bool later = status == 503;
 
     ek_buf_init(&body, 4096);
-    ek_proxy_answer_set(&answer, status, later, "%s",
-                        later ? "the headers of the requests under way are too large"
-                              : "the request is not valid HTTP, or is too large");
+    set_refusal(relay, status, &answer);
     ek_proxy_answer_write(&answer, &body);
     relay->last = true;
     relay->request_ended = false;
@@ -287,7 +312,7 @@ size_t ek_relay_head_octets(const struct ek_relay *relay)
 {
     switch (relay->state) {
     case EK_RELAY_HEAD:
-        return relay->request.text.len + relay->input.len;
+        return ek_h1_held(&relay->request) + relay->input.len;
     case EK_RELAY_IDLE:
         return relay->input.len;
     case EK_RELAY_DECIDE:

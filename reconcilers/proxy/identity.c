@@ -263,7 +263,12 @@ static bool judge_user(struct look *look)
 {
     const struct ek_identity_user *user = look->request->user;
 
-    if (!user)
+    /* As in an API server, a token counts beside a certificate that names nobody; without a token
+     * the client is not anonymous either, but unauthorized (apiserver 1.36,
+     * pkg/authentication/request/union/union.go:unionAuthRequestHandler.AuthenticateRequest). */
+    if (look->request->unverified && !look->authorization)
+        return refuse(look, 401, "the client certificate cannot be verified, or is not valid now");
+    if (!user || (!*user->name && look->authorization))
         return true;
     if (look->policy->mode == EK_IDENTITY_TOKENS) {
         if (!look->authorization)

@@ -262,8 +262,12 @@ bool ek_proxy_request_read(const char *method, const char *target, struct ek_pro
                                      .name = ""};
     if (!strcmp(method, "CONNECT") || !strcmp(method, "TRACE"))
         return refuse(refusal, 405, "its method is CONNECT or TRACE");
-    if (strlen(target) > EK_PROXY_TARGET_MAX)
-        return refuse(refusal, 414, "its target is too long");
+    if (strlen(target) > EK_PROXY_TARGET_MAX) {
+        ek_proxy_answer_set(refusal, 414, 0,
+                            "the request is refused: its URL has more than %zu octets",
+                            EK_PROXY_TARGET_MAX);
+        return false;
+    }
     const char *fault = octet_fault(target);
     if (fault)
         return refuse(refusal, 400, fault);

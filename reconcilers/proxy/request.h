@@ -22,8 +22,8 @@
 
 #include "reconcilers/proxy/answer.h"
 
-/* A longer target is refused with 414. */
-#define EK_PROXY_TARGET_MAX ((size_t)32 * 1024)
+/* A longer target is refused with 414. Selectors make targets long. */
+#define EK_PROXY_TARGET_MAX ((size_t)128 * 1024)
 
 /* All strings are percent-decoded, never NULL, and owned by the struct. */
 struct ek_proxy_request {

@@ -123,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                 .headers = pairs,
                                                 .n_headers = split(text, pairs),
                                                 .user = data[0] & 4 ? &user : NULL,
+                                                .unverified = (data[0] & 68) == 64,
                                                 .host = "10.0.0.1:6443",
                                                 .remote_ip = "192.0.2.1"};
     ek_buf_init(&out, 1 << 20);

@@ -142,7 +142,7 @@ struct h2_client_stream *h2_client_request(struct h2_client *client, const char 
                                            const char *path, const char *fields, size_t upload)
 {
     EK_AUTO(ek_buf) text;
-    nghttp2_nv nvs[256];
+    nghttp2_nv nvs[1100];
     size_t n = 0;
     bool own = fields && *fields == ':';
 

@@ -397,6 +397,46 @@ START_TEST(impersonates)
 }
 END_TEST
 
+/* A certificate that is not verified is nobody's: the token decides, and without one the client is
+ * unauthorized. */
+START_TEST(goes_by_the_token_beside_a_bad_certificate)
+{
+    static const struct testpki_spec specs[] = {
+        {.common_name = "jane", .organization = "system:masters"}, /* of another authority */
+        {.common_name = "jane", .starts_in_s = -7200, .ends_in_s = -3600},
+        {.common_name = "jane", .starts_in_s = 3600, .ends_in_s = 7200},
+    };
+    static const struct {
+        const char *fields, *body;
+        int status;
+    } rows[] = {
+        {"authorization: Bearer own\n", "/ Bearer own ", 200},
+        {"authorization: Bearer own\nx-remote-user: admin\n", "/ Bearer own ", 200},
+        {"", "{\"kind\":\"Status\"", 401},
+        {"impersonate-user: admin\n", "{\"kind\":\"Status\"", 401},
+        {"sec-websocket-protocol: base64url.bearer.authorization.k8s.io.dA\n",
+         "{\"kind\":\"Status\"", 401},
+    };
+    struct testpki_cert other = testpki_authority("kubernetes");
+    struct testpki_cert cert = testpki_issue(_i ? &fixture.authority : &other, &specs[_i]);
+
+    impersonate(TOKEN);
+    begin(&cert, ALPN_H2);
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows); i++) {
+        const struct h2_client_stream *one =
+            h2_client_request(&client, "GET", JOBS, rows[i].fields, 0);
+        run_until_closed(one);
+        const char *body = ek_buf_str(&one->body);
+        ck_assert_msg(one->status == rows[i].status, "%zu: %d %s", i, one->status, body);
+        ck_assert_msg(!strncmp(body, rows[i].body, strlen(rows[i].body)), "%zu: %s", i, body);
+        ck_assert_msg(one->status != 401 || strstr(body, "cannot be verified"), "%s", body);
+    }
+    finish();
+    testpki_done(&cert);
+    testpki_done(&other);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("connection_users");
@@ -407,6 +447,7 @@ int main(void)
     tcase_add_test(tcase, refuses_certificates_until_the_names_are_known);
     tcase_add_loop_test(tcase, refuses_strange_uids, 0, 2);
     tcase_add_loop_test(tcase, looks_at_the_certificate_at_each_request, 0, 2);
+    tcase_add_loop_test(tcase, goes_by_the_token_beside_a_bad_certificate, 0, 3);
     tcase_add_loop_test(tcase, impersonates, 0, (int)EK_ARRAY_SIZE(impersonated));
     return ek_test_run("connection_users", tcase);
 }

@@ -209,6 +209,43 @@ START_TEST(answers_after_an_unknown_type_and_a_failure)
 }
 END_TEST
 
+/* ---- Limits of a head ---- */
+
+/* A request that is refused is told apart by the text, which has the limit. */
+START_TEST(reports_the_limit_of_a_head)
+{
+    static const struct {
+        int n_lines, line_len, target_len;
+        const char *version, *status, *says;
+    } rows[] = {
+        {1000, 20, 100, "1.1", "200", ":0"},
+        {1100, 20, 100, "1.1", "431", "more than 262144 octets or 1024 lines"},
+        {3, 100000, 100, "1.1", "431", "more than 262144 octets or 1024 lines"},
+        {2, 100000, 100, "1.1", "200", ":0"},
+        {0, 0, 130000, "1.1", "200", ":0"},
+        {0, 0, 132000, "1.1", "414", "its URL has more than 131072 octets"},
+        {0, 0, 270000, "1.1", "414", "the URL of the request has more than 262144 octets"},
+        {0, 0, 100, "1.2", "505", "the version of HTTP is neither 1.0 nor 1.1"},
+        {0, 0, 100, "1.1\r\nno colon", "400", "the request is not valid HTTP"},
+    };
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, (size_t)1 << 20);
+    proxy_fixture_start(&fixture);
+    int fd = proxy_fixture_connect(&fixture);
+    ek_buf_printf(&text, "GET " PODS "?x=%0*d HTTP/%s\r\nHost: h\r\nConnection: close\r\n",
+                  rows[_i].target_len, 0, rows[_i].version);
+    for (int i = 0; i < rows[_i].n_lines; i++)
+        ek_buf_printf(&text, "Impersonate-Group: %0*d\r\n", rows[_i].line_len, i);
+    ek_buf_puts(&text, "\r\n");
+    char *got = http_exchange(fd, ek_buf_str(&text), 65536, NULL);
+    ck_assert_msg(strlen(got) > 12 && !strncmp(got + 9, rows[_i].status, 3), "%s", got);
+    ck_assert_msg(strstr(got, rows[_i].says) != NULL, "%s", got);
+    ek_free(got);
+    close(fd);
+}
+END_TEST
+
 /* ---- Heads that are not complete ---- */
 
 static void limit_heads(bool of_client)
@@ -278,6 +315,7 @@ int main(void)
     tcase_add_loop_test(tcase, goes_on_after_a_refusal, 0, 6);
     tcase_add_test(tcase, passes_on_a_refusal);
     tcase_add_test(tcase, answers_after_an_unknown_type_and_a_failure);
+    tcase_add_loop_test(tcase, reports_the_limit_of_a_head, 0, 9);
     tcase_add_loop_test(tcase, limits_heads_that_are_not_complete, 0, 2);
     tcase_add_loop_test(tcase, limits_what_waits_behind_a_request, 0, 2);
     return ek_test_run("proxy_answers", tcase);

@@ -96,7 +96,9 @@ static char *forward(char mode, char user, int version, const char *fields,
                                                 .authority = "",
                                                 .headers = pairs,
                                                 .n_headers = split(copy, pairs),
-                                                .user = user ? &users[(int)user] : NULL,
+                                                .user =
+                                                    user && user != '!' ? &users[(int)user] : NULL,
+                                                .unverified = user == '!',
                                                 .host = "10.0.0.1:6443",
                                                 .remote_ip = "192.0.2.7"};
     ck_assert_int_eq(ek_identity_forward(&policy, &request, ret, &out), 0);
@@ -124,8 +126,8 @@ static char *forward(char mode, char user, int version, const char *fields,
 
 /* mode: 't'okens, 'f'ront-proxy, 'i'mpersonate; 'n' and 'o': front-proxy, while what the API
  * servers take an identity from is not known, or is nothing that the proxy sends. user: 0 without a
- * certificate. Expected text that begins with a digit is a refusal, of which the beginning of the
- * reason is compared. */
+ * certificate, '!' with one that is not verified. Expected text that begins with a digit is a
+ * refusal, of which the beginning of the reason is compared. */
 static const struct {
     const char *name;
     char mode, user;
@@ -199,7 +201,13 @@ static const struct {
     /* a request that would run as the account of the proxy */
     {"no user, front-proxy", 'f', 'e', H, "401 the client certificate names no user"},
     {"no user, impersonation", 'i', 'e', H, "401 the client certificate names no user"},
-    {"no user, and a token", 'i', 'e', H "|" TOKEN, "401 the client certificate names no user"},
+    {"no user, and a token", 'i', 'e', H "|" TOKEN, TOKEN},
+    {"not verified, front-proxy", 'f', '!', H, "401 the client certificate cannot be verified"},
+    {"not verified, impersonation", 'i', '!', H, "401 the client certificate cannot be verified"},
+    {"not verified, and a token", 'f', '!', H "|" TOKEN, TOKEN},
+    {"not verified, a token, X-Remote-User", 'f', '!', H "|" TOKEN "|X-Remote-User: admin", TOKEN},
+    {"not verified, and a token that impersonates", 'f', '!', H "|" TOKEN "|Impersonate-User: bob",
+     TOKEN "|Impersonate-User: bob"},
     {"Connection names what impersonates", 'i', 'u', H "|Connection: Impersonate-User",
      "400 its Connection header names a protected"},
     {"Connection names X-Remote-User", 'f', 'u', H "|Connection: close, x-remote-user",
@@ -341,8 +349,9 @@ START_TEST(headers)
 
     expect(rows[_i].name, text, rows[_i].expected);
     /* Our credentials go with a certificate that is passed on, and with nothing else. */
+    bool named = rows[_i].user && !strchr("e!", rows[_i].user);
     if (!ret.refusal.code)
-        ck_assert_msg(ret.ours == (rows[_i].user && rows[_i].mode != 't'), "%s", rows[_i].name);
+        ck_assert_msg(ret.ours == (named && rows[_i].mode != 't'), "%s", rows[_i].name);
     else
         ck_assert(!ret.ours || ret.refusal.code);
 }
