@@ -98,6 +98,10 @@ int ek_tls_trust_new(struct ek_str authorities, struct ek_str cert, struct ek_st
 struct ek_tls_trust *ek_tls_trust_ref(struct ek_tls_trust *trust);
 void ek_tls_trust_unref(struct ek_tls_trust *trust); /* NULL is fine */
 
+/* End of validity of the certificate that is shown to servers, ms since the epoch; EK_TIME_UNSET
+ * for none. */
+int64_t ek_tls_trust_not_after(const struct ek_tls_trust *trust);
+
 /*
  * Starts the client's side of a session, in HTTP/1.1. The server's certificate must have name (sent
  * as SNI), and also ip or host: all servers of a kind share a name, and the second one names which

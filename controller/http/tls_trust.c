@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "api/base/time.h"
 #include "controller/http/tls-internal.h"
 #include "informers/client/tls_material.h"
 
@@ -72,6 +73,13 @@ void ek_tls_trust_unref(struct ek_tls_trust *trust)
         return;
     SSL_CTX_free(trust->context);
     ek_free(trust);
+}
+
+int64_t ek_tls_trust_not_after(const struct ek_tls_trust *trust)
+{
+    const X509 *cert = SSL_CTX_get0_certificate(trust->context);
+
+    return cert ? ek_tls_not_after(cert) : EK_TIME_UNSET;
 }
 
 struct ssl_ctx_st *ek_tls_trust_context__(struct ek_tls_trust *trust)

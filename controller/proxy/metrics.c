@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api/base/time.h"
 #include "reconcilers/peers/view.h"
 #include "reconcilers/proxy/client_version.h"
 
@@ -26,6 +27,7 @@ enum {
     NOT_ROUTABLE,
     AGE,
     DOCUMENT,
+    CERTIFICATE,
     MERGE_SECONDS,
     CLIENTS,
     CLIENTS_LAST,
@@ -113,6 +115,11 @@ static const struct ek_metric_desc descs[N_FAMILIES] = {
                   .help = "Size of the document of /apis of an API server (empty: the merged one)",
                   .type = EK_METRIC_GAUGE,
                   .labels = {"peer"}},
+    [CERTIFICATE] = {.name = "evenkeel_proxy_certificate_expiry_timestamp_seconds",
+                     .help =
+                         "Expiry time of a certificate of the proxy, in seconds since the epoch",
+                     .type = EK_METRIC_GAUGE,
+                     .labels = {"certificate"}},
     [MERGE_SECONDS] = {.name = "evenkeel_proxy_merge_duration_seconds",
                        .help =
                            "Time in which the documents of the API servers were merged, encoded "
@@ -277,6 +284,14 @@ void ek_proxy_metrics_document(struct ek_proxy_metrics *m, const char *peer, siz
 {
     if (m)
         ek_metric_set(ek_metric_with(m->families[DOCUMENT], peer, NULL), (double)bytes);
+}
+
+void ek_proxy_metrics_certificate(struct ek_proxy_metrics *m, const char *certificate,
+                                  int64_t not_after_ms)
+{
+    if (m && not_after_ms != EK_TIME_UNSET)
+        ek_metric_set(ek_metric_with(m->families[CERTIFICATE], certificate, NULL),
+                      (double)not_after_ms / 1000);
 }
 
 static void forget_reasons(struct ek_proxy_metrics *m, const char *peer)

@@ -202,6 +202,18 @@ static void put_document(const struct process *p, const char *peer,
         ek_proxy_metrics_document(p->proxy_metrics, peer, document->body.len);
 }
 
+static void put_certificates(struct process *p)
+{
+    struct ek_proxy_trusts trusts = ek_proxy_board_trusts(p->board);
+
+    ek_proxy_metrics_certificate(p->proxy_metrics, "serving",
+                                 ek_tls_identity_not_after(p->identity));
+    if (trusts.ours)
+        ek_proxy_metrics_certificate(p->proxy_metrics, "client",
+                                     ek_tls_trust_not_after(trusts.ours));
+    ek_proxy_trusts_done(&trusts);
+}
+
 static void on_scrape(void *ctx)
 {
     struct process *p = ctx;
@@ -211,6 +223,7 @@ static void on_scrape(void *ctx)
     int64_t now_ms = ek_wall_ms();
 
     ek_registry_collect(p->registry);
+    put_certificates(p);
     for (size_t i = 0; i < n; i++) {
         ek_proxy_metrics_peer(
             p->proxy_metrics, peers[i].name, peers[i].routable ? "" : peers[i].why_not,
