@@ -3,11 +3,8 @@
 #include <string.h>
 
 #include "api/patch/jsonpatch.h"
-#include "api/validation/validate.h"
 #include "controller/commands/gates-internal.h"
 #include "reconcilers/fieldgates/decide.h"
-
-#define VALIDATION_MAX ((size_t)1 << 20) /* octets of the errors of an object */
 
 /* The write, and what becomes of it; values are of doc where they are mutable. */
 struct write {
@@ -335,31 +332,15 @@ static int apply(const struct write *w, yyjson_mut_val **object, struct ek_err *
 /* What the API server refuses after admission; metadata is as the server would make it. */
 static int validate(struct write *w, yyjson_mut_val *stored, struct ek_err *err)
 {
-    struct ek_ci *ci = &w->in->ci;
     const struct ek_gates_crd *crd = &w->input->resolution.crd;
-    struct ek_field_errors errors = {.arena = ci->arena};
-    struct ek_validator *validator = NULL;
-    const char *unknown = NULL;
-    EK_AUTO(ek_buf) text = {0};
+    const struct ek_gvk kind = {crd->group, crd->storage, crd->kind};
 
-    int rc = ek_validator_new(w->input->crd, crd->storage, &validator, err);
-    if (rc)
-        return rc;
     yyjson_doc *doc = yyjson_mut_val_imut_copy(stored, &ek_json_xalc);
     const struct ek_custom_write write = {
         .object = yyjson_doc_get_root(doc), .old = w->old, .is_status = writes(w, "status")};
-    ek_validate_write(validator, &write, ci->arena, NULL, &errors, &unknown);
-    ek_buf_init(&text, VALIDATION_MAX);
-    ek_field_errors_join(&errors, &text);
-    if (errors.n)
-        w->invalid = ek_arena_printf(
-            ci->arena, "%s.%s \"%s\" is invalid: %s", crd->kind, crd->group,
-            ek_json_text(yyjson_obj_get(write.object, "metadata"), "name"), ek_buf_str(&text));
-    else if (unknown)
-        ek_ci_note(ci, "not all of the validation is known: %s", unknown);
+    int rc = ek_ci_validate(&w->in->ci, w->input->crd, &kind, &write, &w->invalid, err);
     yyjson_doc_free(doc);
-    ek_validator_free(validator);
-    return 0;
+    return rc;
 }
 
 /* ---- The report ---- */

@@ -236,6 +236,11 @@ static const struct ek_flag input_flags[] = {
      .offset = offsetof(struct ek_mutate_options, extra),
      .help = "A value of userInfo.extra of that user, as `KEY=VALUE`; may be repeated",
      .check = check_extra},
+    {.name = "field-manager",
+     .type = EK_FLAG_STRING,
+     .offset = offsetof(struct ek_mutate_options, field_manager),
+     .help = "`name` that the requests give to the field manager, which policies see as "
+             "request.options.fieldManager; by default none"},
     {.name = "allow",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_mutate_options, allow),
@@ -309,24 +314,26 @@ const struct ek_command ek_mutate_command = {
     .name = "mutate",
     .usage = "",
     .summary = "Show the effect of admission policies on manifests",
-    .text = "Evaluates the policies of the files on the objects of the files, with the engine that "
-            "Evenkeel uses in a cluster, and prints for each object the changes and the policies "
-            "that made them. Validating policies judge the objects after all mutations: Deny is a "
-            "denial, Warn a warning on stderr, and audit annotations are in the report.\n\nA "
-            "policy without a binding in the files counts as bound to "
-            "everything that the policy matches. Policies see the objects as an API server decodes "
-            "them: with defaults, and without fields that the schema does not declare; custom "
-            "resources if their CustomResourceDefinition is in the files. The printed object is "
-            "the object of the file with the changes of the policies. What plug-ins of the API "
-            "server add to Pods before policies see them is not added (ServiceAccount, Priority, "
-            "DefaultTolerationSeconds). Fields "
-            "of the objects and of the results that API servers of the version do not have are "
-            "noted on stderr.\n\nExit "
-            "codes: 0 success, and the results equal the golden files; 1 an object differs from "
-            "its golden file or, without --expect, is denied, or a golden file has no object; 2 a "
-            "flag or a file is invalid, or the files have no policy or no object.\n\n  evenkeel "
-            "mutate -f policies/ -f objects/\n  kustomize build . | evenkeel mutate -f policies/ "
-            "-f - -o yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table",
+    .text =
+        "Evaluates the policies of the files on the objects of the files, with the engine that "
+        "Evenkeel uses in a cluster, and prints for each object the changes and the policies "
+        "that made them. Validating policies judge the objects after all mutations: Deny is a "
+        "denial, Warn a warning on stderr, and audit annotations are in the report.\n\nA "
+        "policy without a binding in the files counts as bound to "
+        "everything that the policy matches. Policies see the objects as an API server decodes "
+        "them: with defaults, and without fields that the schema does not declare; custom "
+        "resources if their CustomResourceDefinition is in the files, which then also validates "
+        "them after the policies. The printed object is "
+        "the object of the file with what the policies wrote. What plug-ins of the API "
+        "server add to Pods before policies see them is not added (ServiceAccount, Priority, "
+        "DefaultTolerationSeconds). Fields "
+        "of the objects and of the results that API servers of the version do not have are "
+        "noted on stderr.\n\nExit "
+        "codes: 0 success, and the results equal the golden files; 1 an object differs from "
+        "its golden file or, without --expect, is denied, or a golden file has no object; 2 a "
+        "flag or a file is invalid, or the files have no policy or no object.\n\n  evenkeel "
+        "mutate -f policies/ -f objects/\n  kustomize build . | evenkeel mutate -f policies/ "
+        "-f - -o yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
     .max_args = 0,

@@ -280,13 +280,16 @@ static yyjson_mut_val *placed(const struct target *t, yyjson_mut_doc *doc, yyjso
 }
 
 /* Those of a dry run (apiserver/pkg/endpoints/handlers: create.go, update.go). */
-static void add_options(yyjson_mut_doc *doc, yyjson_mut_val *root, bool updates)
+static void add_options(yyjson_mut_doc *doc, yyjson_mut_val *root, bool updates,
+                        const char *field_manager)
 {
     yyjson_mut_val *options = yyjson_mut_obj_add_obj(doc, root, "options");
 
     yyjson_mut_obj_add_str(doc, options, "kind", updates ? "UpdateOptions" : "CreateOptions");
     yyjson_mut_obj_add_str(doc, options, "apiVersion", "meta.k8s.io/v1");
     yyjson_mut_arr_add_str(doc, yyjson_mut_obj_add_arr(doc, options, "dryRun"), "All");
+    if (*field_manager)
+        yyjson_mut_obj_add_strcpy(doc, options, "fieldManager", field_manager);
 }
 
 static yyjson_doc *write_request(const struct target *t, const struct ek_mutate_options *options,
@@ -317,7 +320,7 @@ static yyjson_doc *write_request(const struct target *t, const struct ek_mutate_
     yyjson_mut_obj_add_val(doc, root, "oldObject",
                            t->old ? placed(t, doc, t->old, namespace) : yyjson_mut_null(doc));
     yyjson_mut_obj_add_bool(doc, root, "dryRun", true);
-    add_options(doc, root, t->old != NULL);
+    add_options(doc, root, t->old != NULL, options->field_manager);
     yyjson_doc *whole = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);
     return whole;

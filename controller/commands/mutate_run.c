@@ -121,6 +121,27 @@ static yyjson_mut_val *for_file(const struct written *w, yyjson_mut_doc *doc, yy
     return object;
 }
 
+static void note_unstored(const struct written *w, unsigned unstored)
+{
+    const char *key = ek_ci_key(w->ci, w->file->value);
+
+    if (unstored & EK_UNSTORED_PART)
+        ek_ci_note(w->ci,
+                   "%s %s: a write of %s does not store what policies change in the rest of it",
+                   w->request->kind.kind, key,
+                   *w->request->subresource ? "the status" : "an object with a subresource status");
+    if (unstored & EK_UNSTORED_METADATA)
+        ek_ci_note(w->ci,
+                   "%s %s: what policies change in fields of metadata that API servers set is not "
+                   "stored",
+                   w->request->kind.kind, key);
+    if (unstored & EK_UNSTORED_FIELDS)
+        ek_ci_note(w->ci,
+                   "%s %s: policies set fields that its CustomResourceDefinition does not have, "
+                   "which are not stored",
+                   w->request->kind.kind, key);
+}
+
 /* after: what policies made of the object; NULL for the object without them. */
 static yyjson_mut_val *result_of(const struct written *w, yyjson_mut_doc *doc, yyjson_val *after)
 {
@@ -133,11 +154,10 @@ static yyjson_mut_val *result_of(const struct written *w, yyjson_mut_doc *doc, y
         ek_mutate_store(w->ci, w->request, w->request->old_object, doc, stored);
         return stored;
     }
-    if (!ek_mutate_store(w->ci, w->request, w->request->object, doc, stored))
+    unsigned unstored = ek_mutate_store(w->ci, w->request, w->request->object, doc, stored);
+    if (!unstored)
         return for_file(w, doc, whole);
-    ek_ci_note(w->ci, "%s %s: a write of %s does not store what policies change in the rest of it",
-               w->request->kind.kind, ek_ci_key(w->ci, w->file->value),
-               *w->request->subresource ? "the status" : "an object with a subresource status");
+    note_unstored(w, unstored);
     yyjson_doc *part = yyjson_mut_val_imut_copy(stored, &ek_json_xalc);
     yyjson_mut_val *object = for_file(w, doc, yyjson_doc_get_root(part));
     yyjson_doc_free(part);
@@ -211,6 +231,32 @@ static int hand_over(const struct written *w, const struct ek_mutation_outcome *
     return rc;
 }
 
+/* What comes after the mutations: what is stored is checked by the API server, then by the
+ * validating policies (apiserver/pkg/registry/generic/registry/store.go: Create, Update). */
+static int judge(struct ek_ci *ci, const struct ek_admission_request *request, yyjson_val *whole,
+                 const struct ek_mutation_outcome *outcome, const struct ek_mutation_world *world,
+                 struct ek_arena *arena, struct ek_validating_outcome *ret, struct ek_err *err)
+{
+    yyjson_val *object = outcome->result ? yyjson_doc_get_root(outcome->result) : NULL;
+    yyjson_mut_doc *doc;
+    int rc = 0;
+
+    if (!object || (!outcome->patch && !ek_ci_crd_of(ci, &request->kind)))
+        return ek_mutate_validate(ci, whole, object, world, arena, ret, err);
+    doc = ek_json_doc_new();
+    yyjson_mut_val *tree = yyjson_val_mut_copy(doc, object);
+    ek_mutate_store(ci, request, request->old_object, doc, tree);
+    yyjson_doc *stored = yyjson_mut_val_imut_copy(tree, &ek_json_xalc);
+    const char *refusal = ek_mutate_refusal(ci, request, yyjson_doc_get_root(stored));
+    if (refusal)
+        *ret = (struct ek_validating_outcome){.message = refusal};
+    else
+        rc = ek_mutate_validate(ci, whole, yyjson_doc_get_root(stored), world, arena, ret, err);
+    yyjson_doc_free(stored);
+    yyjson_mut_doc_free(doc);
+    return rc;
+}
+
 static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
                       const struct ek_mutation_world *world, const struct ek_ci_object *object,
                       ek_mutate_fn fn, void *ctx, struct ek_err *err)
@@ -245,9 +291,8 @@ static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
                                        .source = object->source});
         struct ek_validating_outcome verdict = {.allowed = true};
         if (outcome.allowed)
-            rc = ek_mutate_validate(ci, yyjson_doc_get_root(whole),
-                                    outcome.result ? yyjson_doc_get_root(outcome.result) : NULL,
-                                    world, arena, &verdict, err);
+            rc = judge(ci, &request, yyjson_doc_get_root(whole), &outcome, world, arena, &verdict,
+                       err);
         if (rc)
             ek_err_prefix(err, "%s: %s", object->source, ek_ci_key(ci, object->value));
         else

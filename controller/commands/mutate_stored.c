@@ -2,10 +2,14 @@
 /* What a write does not store: the strategies of API servers leave the status out of a write of the
  * whole object, and all else out of a write of the status (pkg/registry of Kubernetes 1.36:
  * strategy of each kind, PrepareForCreate and PrepareForUpdate; apiextensions-apiserver
- * pkg/registry/customresource/{strategy,status_strategy}.go). */
+ * pkg/registry/customresource/{strategy,status_strategy}.go). Of metadata they write some fields
+ * themselves (apiserver pkg/registry/rest/{create,update,meta}.go: BeforeCreate, BeforeUpdate,
+ * FillObjectMetaSystemFields). */
 #include <string.h>
 
 #include "controller/manifests/manifests-internal.h"
+
+#define DECODING_MAX ((size_t)16 << 20) /* octets of errors and paths of one object */
 
 static bool is_deployment(const struct ek_gvk *kind)
 {
@@ -62,11 +66,103 @@ static bool keep_status(const struct ek_ci *ci, const struct ek_admission_reques
     return changed;
 }
 
-bool ek_mutate_store(const struct ek_ci *ci, const struct ek_admission_request *request,
-                     yyjson_val *from, yyjson_mut_doc *doc, yyjson_mut_val *object)
+/* Whether the first generation of an object is 1, whatever the request says (PrepareForCreate of
+ * the strategies). */
+static bool counts_generation(const struct ek_ci *ci, const struct ek_gvk *kind)
 {
-    if (!strcmp(request->subresource, "status"))
-        return from && keep_status(ci, request, doc, object, from);
-    return !*request->subresource && has_status(ci, &request->resource) &&
-           put(doc, object, "status", yyjson_obj_get(from, "status"));
+    static const char *const kinds[][2] = {
+        {"", "Pod"},
+        {"", "PodTemplate"},
+        {"", "ReplicationController"},
+        {"admissionregistration.k8s.io", "MutatingAdmissionPolicy"},
+        {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"},
+        {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
+        {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy"},
+        {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"},
+        {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
+        {"apiextensions.k8s.io", "CustomResourceDefinition"},
+        {"apps", "DaemonSet"},
+        {"apps", "Deployment"},
+        {"apps", "ReplicaSet"},
+        {"apps", "StatefulSet"},
+        {"batch", "CronJob"},
+        {"batch", "Job"},
+        {"discovery.k8s.io", "EndpointSlice"},
+        {"flowcontrol.apiserver.k8s.io", "FlowSchema"},
+        {"flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"},
+        {"networking.k8s.io", "Ingress"},
+        {"networking.k8s.io", "IngressClass"},
+        {"networking.k8s.io", "NetworkPolicy"},
+        {"policy", "PodDisruptionBudget"},
+        {"resource.k8s.io", "DeviceClass"},
+        {"resource.k8s.io", "DeviceTaintRule"},
+        {"resource.k8s.io", "ResourceSlice"},
+        {"scheduling.k8s.io", "PriorityClass"},
+    };
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(kinds); i++)
+        if (!strcmp(kinds[i][0], kind->group) && !strcmp(kinds[i][1], kind->kind))
+            return true;
+    return ek_ci_crd_of(ci, kind) != NULL;
+}
+
+/* The fields of metadata that no policy can change become what they are in from. */
+static bool keep_metadata(const struct ek_ci *ci, const struct ek_admission_request *request,
+                          yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val *from)
+{
+    bool updates = !strcmp(request->operation, "UPDATE"), changed;
+    yyjson_mut_val *metadata = yyjson_mut_obj_get(object, "metadata");
+    yyjson_val *was = yyjson_obj_get(from, "metadata");
+    yyjson_val *namespace = ek_json_get(request->object, "metadata", "namespace", NULL);
+
+    if (!yyjson_mut_is_obj(metadata))
+        return false;
+    changed = put(doc, metadata, "creationTimestamp", yyjson_obj_get(was, "creationTimestamp"));
+    if (!updates || !yyjson_mut_obj_get(metadata, "uid"))
+        changed = put(doc, metadata, "uid", yyjson_obj_get(was, "uid")) || changed;
+    if (updates || counts_generation(ci, &request->kind))
+        changed = put(doc, metadata, "generation", yyjson_obj_get(was, "generation")) || changed;
+    if (!namespace || !yyjson_mut_obj_get(metadata, "namespace"))
+        changed = put(doc, metadata, "namespace", namespace) || changed;
+    return changed;
+}
+
+/* Takes out fields that the schema of a custom resource does not declare: policies can add them,
+ * and the encoding for storage drops them. */
+static bool prune(const struct ek_ci *ci, const struct ek_gvk *kind, yyjson_mut_doc *doc,
+                  yyjson_mut_val *object)
+{
+    yyjson_val *crd = ek_ci_crd_of(ci, kind);
+    struct ek_custom_version version;
+    struct ek_custom_decoding decoding = {0};
+
+    if (!crd || !ek_custom_version_of(crd, kind->version, &version))
+        return false;
+    const struct ek_custom_options options = {.from_storage = true,
+                                              .arena = ek_arena_new(DECODING_MAX)};
+    bool pruned =
+        !ek_custom_decode(&version, doc, object, &options, &decoding) && decoding.unknown.n_all;
+    ek_arena_free(options.arena);
+    return pruned;
+}
+
+unsigned ek_mutate_store(const struct ek_ci *ci, const struct ek_admission_request *request,
+                         yyjson_val *from, yyjson_mut_doc *doc, yyjson_mut_val *object)
+{
+    bool is_status = !strcmp(request->subresource, "status"), part = false;
+    unsigned unstored = 0;
+
+    if (*request->subresource && !is_status)
+        return 0;
+    if (is_status)
+        part = from && keep_status(ci, request, doc, object, from);
+    else if (has_status(ci, &request->resource))
+        part = put(doc, object, "status", yyjson_obj_get(from, "status"));
+    if (part)
+        unstored |= EK_UNSTORED_PART;
+    if (keep_metadata(ci, request, doc, object, from))
+        unstored |= EK_UNSTORED_METADATA;
+    if (!is_status && prune(ci, &request->kind, doc, object))
+        unstored |= EK_UNSTORED_FIELDS;
+    return unstored;
 }

@@ -252,7 +252,12 @@ int ek_ci_init(struct ek_ci *ci, const struct ek_ci_options *options, struct ek_
 void ek_ci_done(struct ek_ci *ci)
 {
     struct ek_ci_objects *all[] = {&ci->objects, &ci->params, &ci->old, &ci->policies, &ci->crds};
+    size_t cursor = 0;
+    void *validator;
 
+    while (ek_map_next(&ci->validators, &cursor, NULL, &validator))
+        ek_validator_free(validator);
+    ek_map_done(&ci->validators);
     for (size_t i = 0; i < ci->n_compiled; i++)
         ek_policy_unref(ci->compiled[i]);
     for (size_t i = 0; i < ci->n_bindings; i++)

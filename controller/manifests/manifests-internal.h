@@ -18,6 +18,7 @@
 #include "api/obj.h"
 #include "api/schema/builtin.h"
 #include "api/schema/schema.h"
+#include "api/validation/validate.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/output.h"
 #include "reconcilers/mutation/rules.h"
@@ -100,6 +101,8 @@ struct ek_ci {
     struct ek_bound *validating; /* owned: of validating policies, by policy and binding */
     size_t n_validating;
 
+    struct ek_map validators; /* owned: of versions of definitions that objects were validated by */
+
     yyjson_val *allow, *deny;          /* lists of rules; NULL without */
     struct ek_equivalents equivalents; /* that the world has */
 
@@ -148,6 +151,16 @@ int ek_ci_decode(struct ek_ci *ci, struct ek_ci_object *object, yyjson_val *crd,
 /* The same for all objects of -f, --params and --old, by the definitions of ci; the latter two were
  * stored. */
 int ek_ci_decode_all(struct ek_ci *ci, struct ek_err *err);
+
+/*
+ * Validates the write of a custom resource of a kind, decoded, by crd, its definition, as an API
+ * server does after admission. *ret_refusal: what it answers (422) in the arena of ci; NULL: it
+ * stores the object. What an update leaves wrong is not refused; what cannot be decided is noted.
+ * Errors: those of ek_validator_new.
+ */
+int ek_ci_validate(struct ek_ci *ci, yyjson_val *crd, const struct ek_gvk *kind,
+                   const struct ek_custom_write *write, const char **ret_refusal,
+                   struct ek_err *err);
 
 /* Keeps a document until ek_ci_done. */
 void ek_ci_own(struct ek_ci *ci, yyjson_doc *doc);
@@ -265,7 +278,7 @@ struct ek_mutate_options {
     const char *operation;   /* "" for CREATE, or UPDATE where --old has the object */
     const char *subresource; /* "" for the objects themselves */
     const char *namespace;   /* of objects that have none; "" for default */
-    const char *old, *namespace_object, *user, *allow, *deny, *expect;
+    const char *old, *namespace_object, *user, *field_manager, *allow, *deny, *expect;
     struct ek_flag_list groups, extra; /* extra: "key=value" */
     bool update_golden, allow_empty, as_stored;
     const char *output, *color, *denied;
@@ -290,14 +303,32 @@ int ek_mutate_request(struct ek_ci *ci, const struct ek_mutate_options *options,
 yyjson_mut_val *ek_mutate_carry(yyjson_mut_doc *doc, yyjson_val *written, yyjson_val *before,
                                 yyjson_val *after);
 
+/* What of a written object is not stored: parts that the write does not reach, fields of metadata
+ * that API servers set, and fields that a CustomResourceDefinition does not have. */
+enum {
+    EK_UNSTORED_PART = 1u << 0,
+    EK_UNSTORED_METADATA = 1u << 1,
+    EK_UNSTORED_FIELDS = 1u << 2,
+};
+
 /*
  * Makes of object, a tree of doc that is written by request, what is stored of it: from (NULL:
  * there is none) has the parts that the write does not reach, which are the status in a write of a
- * whole object that has a subresource status, and all else in a write of that. Returns whether this
- * changes the object.
+ * whole object that has a subresource status, and all else in a write of that; and the fields of
+ * metadata that API servers set. Fields that are unknown go. Returns what of the object this
+ * changes (EK_UNSTORED_*).
  */
-bool ek_mutate_store(const struct ek_ci *ci, const struct ek_admission_request *request,
-                     yyjson_val *from, yyjson_mut_doc *doc, yyjson_mut_val *object);
+unsigned ek_mutate_store(const struct ek_ci *ci, const struct ek_admission_request *request,
+                         yyjson_val *from, yyjson_mut_doc *doc, yyjson_mut_val *object);
+
+/*
+ * Returns why an API server refuses to store what policies made of the object of a request, in its
+ * words and the arena of ci; NULL: it does not. object is as ek_mutate_store leaves it. Custom
+ * resources are validated by their CustomResourceDefinition among the files; of other kinds only
+ * the metadata is looked at. What cannot be validated is noted.
+ */
+const char *ek_mutate_refusal(struct ek_ci *ci, const struct ek_admission_request *request,
+                              yyjson_val *object);
 
 /*
  * Judges a request whose object has become object (NULL: it is as it was) by the validating
