@@ -170,6 +170,8 @@ static void add_outcome(const struct written *w, yyjson_mut_doc *doc, yyjson_mut
 {
     bool allowed = outcome->allowed && verdict->allowed;
     yyjson_val *after = outcome->result ? yyjson_doc_get_root(outcome->result) : NULL;
+    if (outcome->authored && !w->options->as_stored)
+        after = outcome->authored;
     yyjson_mut_val *before = result_of(w, doc, NULL);
     yyjson_mut_val *object = allowed && after ? result_of(w, doc, after) : NULL;
     bool same = !outcome->patch || (object && yyjson_mut_equals(before, object));

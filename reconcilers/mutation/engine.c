@@ -82,19 +82,27 @@ static yyjson_val *read_object(struct ek_run *run, struct ek_working *working)
     return object;
 }
 
+/* The same as policies wrote it, where that is known. */
+static yyjson_val *read_authored(struct ek_run *run, struct ek_working *working)
+{
+    yyjson_val *object = read_object(run, working);
+
+    return object && working->authored ? working->authored : object;
+}
+
 /* One mutation, with its changes: the document before is kept until they are known. */
 static void mutate_one(struct ek_run *run, struct ek_invocation *invocation, size_t i,
                        struct ek_working *working, struct ek_mutation_result *result,
                        struct ek_change_part *part)
 {
     yyjson_doc *kept = NULL, **save = working->save;
-    yyjson_val *before = read_object(run, working), *after;
+    yyjson_val *before = read_authored(run, working), *after;
 
     if (save && *save)
         working->save = &kept;
     ek_mutate(run, invocation, i, working, result);
     working->save = save;
-    after = read_object(run, working);
+    after = read_authored(run, working);
     if (before && after && before != after)
         part->n = ek_changes_of(before, after, run->options->work, run->arena, &part->changes);
     yyjson_doc_free(kept);
@@ -132,7 +140,7 @@ static void mutate_and_track(struct ek_run *run, struct ek_invocation *invocatio
                              struct ek_working *working, struct ek_step *step)
 {
     yyjson_doc *kept = NULL;
-    yyjson_val *before = read_object(run, working), *after;
+    yyjson_val *before = read_authored(run, working), *after;
     size_t n = invocation->bound->policy->n_mutations;
     struct ek_change_part *parts =
         run->options->trace ? ek_arena_alloc(run->arena, n * sizeof *parts) : NULL;
@@ -140,7 +148,7 @@ static void mutate_and_track(struct ek_run *run, struct ek_invocation *invocatio
     working->save = &kept;
     mutate_all(run, invocation, working, step, parts);
     working->save = NULL;
-    after = read_object(run, working);
+    after = read_authored(run, working);
     if (before && after && before != after)
         step->n_changes =
             ek_changes_of(before, after, run->options->work, run->arena, &step->changes);
@@ -400,6 +408,7 @@ static int answer_object(struct ek_run *run, struct ek_working *working,
     ret->result = yyjson_mut_doc_imut_copy(working->tree, &ek_json_alc);
     if (!ret->result)
         return EK_E_NOMEM;
+    ret->authored = working->authored;
     return working->changed ? answer_patch(run, working, ret) : 0;
 }
 

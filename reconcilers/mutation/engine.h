@@ -114,7 +114,7 @@ struct ek_step {
     const char *message; /* of an error; NULL otherwise */
     int64_t duration_ns; /* 0 without a clock */
     uint64_t cost;
-    const struct ek_change *changes; /* with trace */
+    const struct ek_change *changes; /* with trace; without the defaults that were added */
     size_t n_changes;
 };
 
@@ -136,6 +136,8 @@ struct ek_mutation_outcome {
     size_t n_causes;
     yyjson_doc *result;    /* the object after all; NULL when there is none or it was denied. Owned:
                               ek_mutation_outcome_done */
+    yyjson_val *authored;  /* with trace: result without the defaults that were added to what
+                              policies wrote; NULL: there are none */
     yyjson_mut_doc *patch; /* its root is a JSON Patch from request.object; NULL when nothing
                               changes. Owned likewise */
     const struct ek_step *steps;

@@ -10,6 +10,7 @@
 #include "api/gotypes/undeclared.h"
 #include "api/obj.h"
 #include "api/schema/merge.h"
+#include "reconcilers/mutation/authored.h"
 #include "reconcilers/mutation/extended.h"
 #include "reconcilers/mutation/patch_value.h"
 #include "reconcilers/mutation/views.h"
@@ -83,12 +84,38 @@ static void restore_version(struct ek_run *run, yyjson_mut_val *root)
     snprintf(run->status.reason, sizeof run->status.reason, "InternalError");
 }
 
+/* A copy of the tree, owned, before what is not of the policies is added; NULL where nobody asks.
+ */
+static yyjson_doc *before_defaults(const struct ek_working *working, const struct ek_run *run)
+{
+    return run->options->trace ? yyjson_mut_doc_imut_copy(working->tree, &ek_json_alc) : NULL;
+}
+
+/* Keeps what policies wrote apart. before: the object before the mutation; patched: of
+ * before_defaults, freed here. */
+static void keep_authored(struct ek_working *working, struct ek_run *run, yyjson_val *before,
+                          yyjson_doc *patched)
+{
+    if (!patched)
+        return;
+    yyjson_doc *settled = yyjson_mut_doc_imut_copy(working->tree, &ek_json_alc);
+    const struct ek_authored_step step = {before, yyjson_doc_get_root(patched),
+                                          yyjson_doc_get_root(settled)};
+    if (step.settled && (working->authored || !ek_json_equal(step.patched, step.settled)))
+        working->authored =
+            ek_authored(working->authored ? working->authored : before, &step, run->arena);
+    yyjson_doc_free(settled);
+    yyjson_doc_free(patched);
+}
+
 int ek_working_convert(struct ek_working *working, struct ek_run *run)
 {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(working->tree);
+    yyjson_doc *before = before_defaults(working, run);
     int rc = ek_internal_form(&run->request->kind, working->tree, root, working->base,
                               run->options->work);
 
+    keep_authored(working, run, yyjson_doc_get_root(before), before);
     if (!rc && yyjson_mut_is_obj(root) && strchr(run->request->kind.group, '.'))
         restore_version(run, root);
     yyjson_doc_free(working->doc);
@@ -288,6 +315,7 @@ static const char *settle(struct step *s, bool decoded)
     }
     if (s->type == EK_SCHEMA_NONE)
         return decoded ? settle_undeclared(s) : NULL;
+    yyjson_doc *patched = before_defaults(s->working, s->run);
     if (is_built_in(s))
         rc = ek_typed_settle(&typed, root, s->working->base, &error);
     else
@@ -295,8 +323,11 @@ static const char *settle(struct step *s, bool decoded)
                                     work);
     if (rc == EK_E_NOMEM || rc == EK_E_CANCELED)
         s->run->error = rc;
-    if (rc != EK_E_INVAL)
+    if (rc != EK_E_INVAL) {
+        keep_authored(s->working, s->run, s->before, patched);
         return NULL;
+    }
+    yyjson_doc_free(patched);
     undo(s);
     if (!decoded)
         return ek_arena_printf(s->run->arena,

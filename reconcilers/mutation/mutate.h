@@ -21,6 +21,8 @@ struct ek_working {
     bool dirty;           /* a mutation has run in this pass, even one that changed nothing */
     bool changed;         /* in any pass: the object is no longer base */
     bool checked;         /* the tree is known to fit its schema, for merging */
+    yyjson_val *authored; /* with trace, in the run's arena: the object without the defaults that
+                             were added to what policies wrote (authored.h); NULL: there are none */
     yyjson_doc **save;    /* where the document goes that the next change makes old, if that is
                              free; NULL: nowhere */
 };

@@ -161,6 +161,7 @@ int ek_views_finish(struct ek_views *views, struct ek_run *run)
         views->main->base = base;
         views->main->changed = true;
         views->main->checked = false;
+        views->main->authored = NULL; /* it is in the other version */
         *result = (struct ek_working){0};
     }
     for (size_t i = 0; i < views->n; i++) {
