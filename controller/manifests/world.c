@@ -273,7 +273,8 @@ static bool allows(yyjson_val *rule, const struct ek_cel_authz_attributes *what,
     if (!what->is_resource)
         return lists(rule, "nonResourceURLs", what->path);
     return lists(rule, "apiGroups", what->group) && lists(rule, "resources", resource) &&
-           (!yyjson_obj_get(rule, "resourceNames") || lists(rule, "resourceNames", what->name)) &&
+           (!yyjson_arr_size(yyjson_obj_get(rule, "resourceNames")) ||
+            lists(rule, "resourceNames", what->name)) &&
            (!yyjson_obj_get(rule, "namespaces") || lists(rule, "namespaces", what->namespace_));
 }
 
