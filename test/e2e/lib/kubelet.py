@@ -1,10 +1,10 @@
 """Plays the kubelet: gives each pod a status by its label `kubelet`.
 
-usage: kubelet.py SERVER PKI
+usage: kubelet.py SERVER PKI BACK-OFF
 
 ready (or no label): Running and Ready. notready: Running, never Ready. pull: the image cannot be pulled.
-crash: Ready for two seconds and until OLM has seen so, then a back-off of 10, 20, 40 ... seconds and until OLM
-has seen that, and so on: a busy machine changes how long a turn takes, and not how many turns OLM counts.
+crash: Ready for two seconds and until OLM has seen so, then a back-off of BACK-OFF seconds and until OLM has seen
+that, then twice as long, and so on: a busy machine changes how long a turn takes, and not how many turns OLM counts.
 """
 import http.client
 import json
@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-server, pki = sys.argv[1].split("//")[1], sys.argv[2]
+server, pki, back_off = sys.argv[1].split("//")[1], sys.argv[2], int(sys.argv[3])
 context = ssl.create_default_context(cafile=pki + "/ca.crt")
 context.load_cert_chain(pki + "/admin.crt", pki + "/admin.key")
 alive = {}
@@ -73,7 +73,7 @@ def run(pod):
         patch(pod, False, {"waiting": {"reason": "ImagePullBackOff"}}, 0, "Pending")
     elif mode in ("ready", "notready"):
         patch(pod, mode == "ready", running, 0)
-    restarts, wait = 0, 10
+    restarts, wait = 0, back_off
     while mode == "crash" and uid in alive:
         patch(pod, True, running, restarts)
         stay(pod, 2, False)

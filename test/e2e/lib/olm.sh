@@ -12,9 +12,12 @@
 # OLM's clocks are flags: PLAN_TIMEOUT (a plan is retried for so long; 1m as shipped), OLM_INTERVAL (5m) and
 # CATALOG_INTERVAL (15m: what OLM has overlooked, OLM looks at again then). On a busy machine OLM overlooks a catalog
 # that came back, or a plan; with 15 minutes a script would wait for nothing else. EK_E2E_SHIPPED_CLOCKS=1 keeps all.
+# BACK_OFF is the kubelet's: the seconds (10) after which a container that crashed is started again.
 if [ -z "${EK_E2E_SHIPPED_CLOCKS:-}" ]; then
   PLAN_TIMEOUT=${PLAN_TIMEOUT:-10s}
   CATALOG_INTERVAL=${CATALOG_INTERVAL:-1m}
+else
+  unset PLAN_TIMEOUT CATALOG_INTERVAL BACK_OFF
 fi
 OLM=${OLM_ASSETS:-/usr/local/olm/bin}
 OLM_LIB=$TOP/test/e2e/lib
@@ -57,18 +60,18 @@ P
   start_as kcm-a kcm-a "$BIN/kube-controller-manager" --kubeconfig="$RUN/kcm.kubeconfig" \
     --bind-address=10.99.0.21 --leader-elect=false --use-service-account-credentials=true \
     --service-account-private-key-file="$PKI/sa.key" --root-ca-file="$PKI/ca.crt"
-  eventually 30 "no default service account" kubectl get serviceaccount default
   zcat "$OLM_CRDS" | kubectl create -f - >/dev/null
   kubectl wait --for=condition=Established crd --all --timeout="$((30 * PATIENCE))s" >/dev/null
   kubectl create namespace olm >/dev/null
   mkdir -p "$RUN/catalogs"
   start_as registry registry "$EK_E2E_PROGRAMS/ek-registry" "$RUN/catalogs"
-  start_as kubelet kubelet python3 "$OLM_LIB/kubelet.py" https://10.99.0.11:6443 "$PKI"
+  start_as kubelet kubelet python3 "$OLM_LIB/kubelet.py" https://10.99.0.11:6443 "$PKI" "${BACK_OFF:-10}"
   OPERATOR_NAMESPACE=olm OPERATOR_NAME=olm-operator KUBECONFIG=$RUN/olm.kubeconfig \
     start_as olm olm bash -c "$RESTARTED" - "$OLM/olm" --namespace=olm --interval="${OLM_INTERVAL:-5m}"
   KUBECONFIG=$RUN/olm.kubeconfig start_as catalog catalog bash -c "$RESTARTED" - "$OLM/catalog" --namespace=olm \
     --kubeconfig="$RUN/olm.kubeconfig" --interval="${CATALOG_INTERVAL:-15m}" \
     --install-plan-retry-timeout="${PLAN_TIMEOUT:-1m}"
+  eventually 30 "no default service account" kubectl get serviceaccount default # the controller manager has begun
 }
 
 # What a failure of a script leaves to be read, the shortest first, because a log may be cut: what ended, what each
