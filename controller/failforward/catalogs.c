@@ -4,12 +4,14 @@
 #include <sys/queue.h>
 
 #include "informers/registry/registry.h"
+#include "reconcilers/failforward/served.h"
 #include "reconcilers/failforward/source.h"
 
 struct catalog {
     TAILQ_ENTRY(catalog) link;
     struct ek_ff_catalogs *catalogs;
-    char *key; /* "namespace/name" */
+    char *key, *space; /* "namespace/name", and the namespace */
+    bool is_global;    /* in a namespace of catalogs for the cluster */
     char *address, *revision;
     char **packages; /* owned: n_packages of them */
     size_t n_packages;
@@ -28,6 +30,7 @@ struct reading {
     TAILQ_ENTRY(reading) link;
     struct ek_ff_catalogs *catalogs;
     struct catalog *catalog; /* NULL: the result is not wanted any more */
+    bool is_global;
     struct ek_registry_read *read;
     struct ek_ff_graph *graph;
 };
@@ -82,6 +85,7 @@ static void forget(struct catalog *catalog)
     TAILQ_REMOVE(&catalog->catalogs->list, catalog, link);
     free_texts(catalog);
     ek_ff_graph_free(catalog->graph);
+    ek_free(catalog->space);
     ek_free(catalog->key);
     ek_free(catalog);
 }
@@ -123,6 +127,32 @@ static int on_bundle(void *ctx, const struct ek_registry_bundle *bundle)
     return ek_ff_graph_entry(reading->graph, &entry);
 }
 
+/* Whether the graph is kept beside those of the other catalogs. */
+static int check_room(const struct catalog *catalog, const struct ek_ff_graph *graph,
+                      struct ek_err *err)
+{
+    size_t of_space = ek_ff_graph_bytes(graph), total = of_space;
+    const struct catalog *other;
+
+    if (catalog->is_global)
+        return 0;
+    TAILQ_FOREACH(other, &catalog->catalogs->list, link)
+    {
+        if (other == catalog || other->is_global || !other->graph)
+            continue;
+        size_t bytes = ek_ff_graph_bytes(other->graph);
+        total += bytes;
+        of_space += strcmp(other->space, catalog->space) ? 0 : bytes;
+    }
+    if (of_space > EK_FF_CATALOG_SPACE_MAX)
+        return ek_err_set(err, EK_E_LIMIT,
+                          "the catalogs of the namespace are larger than what is kept of them");
+    if (total > EK_FF_CATALOG_TOTAL_MAX)
+        return ek_err_set(err, EK_E_LIMIT,
+                          "the catalogs of all namespaces are larger than what is kept of them");
+    return 0;
+}
+
 /* Takes the graph of a good read. True when it is another one. */
 static bool take(struct catalog *catalog, struct ek_ff_graph **graph)
 {
@@ -144,11 +174,14 @@ static void on_done(void *ctx, const struct ek_err *err)
     struct reading *reading = ctx;
     struct ek_ff_catalogs *catalogs = reading->catalogs;
     struct catalog *catalog = reading->catalog;
+    struct ek_err no_room = {0};
     bool changed;
 
     reading->catalog = NULL;
     if (!catalog)
         return;
+    if (!err && check_room(catalog, reading->graph, &no_room))
+        err = &no_room;
     changed = strcmp(err ? err->message : "", catalog->error.message) != 0;
     catalog->error = err ? *err : (struct ek_err){0};
     if (!err)
@@ -171,6 +204,27 @@ static void on_closed(void *ctx)
     maybe_done(catalogs);
 }
 
+/* Whether another read may begin. Of each namespace one catalog is read at a time, and one read is
+ * left for the catalogs of the cluster: a registry that does not answer keeps those of others
+ * waiting for a turn at most. */
+static bool may_start(const struct catalog *catalog)
+{
+    const struct ek_ff_catalogs *catalogs = catalog->catalogs;
+    const struct reading *reading;
+    size_t n_others = 0;
+
+    if (catalogs->n_readings >= EK_FF_CATALOG_READS_MAX)
+        return false;
+    TAILQ_FOREACH(reading, &catalogs->readings, link)
+    {
+        n_others += !reading->is_global;
+        if (!catalog->is_global && reading->catalog &&
+            !strcmp(reading->catalog->space, catalog->space))
+            return false;
+    }
+    return catalog->is_global || n_others + 1 < EK_FF_CATALOG_READS_MAX;
+}
+
 static void start(struct catalog *catalog)
 {
     struct ek_ff_catalogs *catalogs = catalog->catalogs;
@@ -186,6 +240,7 @@ static void start(struct catalog *catalog)
     TAILQ_INSERT_TAIL(&catalogs->list, catalog, link);
     reading->catalogs = catalogs;
     reading->catalog = catalog;
+    reading->is_global = catalog->is_global;
     if (ek_registry_read(catalogs->loop, &query, &hooks, &reading->read, &catalog->error)) {
         /* No address: another revision may have one. */
         ek_free(reading);
@@ -229,6 +284,8 @@ static void update(struct ek_ff_catalogs *catalogs, const struct ek_ff_catalog_w
         catalog = ek_xalloc(sizeof *catalog);
         catalog->catalogs = catalogs;
         catalog->key = ek_xstrdup(key);
+        catalog->space = ek_xstrdup(ek_obj_namespace(want->source));
+        catalog->is_global = ek_ff_is_catalog_namespace(catalog->space);
         TAILQ_INSERT_TAIL(&catalogs->list, catalog, link);
     }
     catalog->listed = true;
@@ -266,7 +323,7 @@ int64_t ek_ff_catalogs_sync(struct ek_ff_catalogs *catalogs, const struct ek_ff_
             forget(catalog);
             continue;
         }
-        if (catalog->due_ms <= now_ms && catalogs->n_readings < EK_FF_CATALOG_READS_MAX)
+        if (catalog->due_ms <= now_ms && may_start(catalog))
             start(catalog);
         int64_t wait = catalog->due_ms <= now_ms ? 1000 : catalog->due_ms - now_ms;
         if (catalog->due_ms == INT64_MAX)

@@ -28,6 +28,12 @@
 #define EK_FF_CATALOG_GRAPH_MAX ((size_t)4 << 20) /* kept of one catalog */
 #define EK_FF_CATALOG_READS_MAX 4
 
+/* Whoever may write CatalogSources and Subscriptions in a namespace chooses what is read and kept.
+ * The namespaces of ek_ff_is_catalog_namespace, which only administrators write, have no bound in
+ * common. */
+#define EK_FF_CATALOG_SPACE_MAX ((size_t)4 << 20)  /* kept of the catalogs of one namespace */
+#define EK_FF_CATALOG_TOTAL_MAX ((size_t)32 << 20) /* kept of those of all namespaces */
+
 struct ek_ff_catalogs;
 
 /* A catalog to read. Everything is copied. */

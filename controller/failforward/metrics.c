@@ -33,7 +33,7 @@ void ek_ff_metrics_start(struct ek_ff_metrics *metrics, struct ek_metrics *all)
     ek_metrics_register(
         all, &(struct ek_metric_desc){
                  .name = "evenkeel_failforward_namespaces_not_judged",
-                 .help = "Number of namespaces that are not judged: too many Subscriptions.",
+                 .help = "Number of namespaces that are not judged: too many objects of OLM.",
                  .type = EK_METRIC_GAUGE,
                  .snapshot = GROUP});
     metrics->actions = ek_metrics_register(

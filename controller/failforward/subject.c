@@ -20,6 +20,11 @@
 /* A namespace with more Subscriptions is not judged. */
 #define SPACE_MAX 200
 
+/* Each Subscription is held against each object of OLM in its namespace, and OLM keeps five
+ * InstallPlans and two versions of an operator. A namespace with more pairs is not judged, and one
+ * run has so many: whoever may write these objects chooses how long the loop is busy. */
+#define PAIRS_MAX 200000
+
 /* Between two runs, at least; also when namespaces are left for the next run. */
 #define GAP_MS 250
 
@@ -188,19 +193,31 @@ static void judge(struct failforward *ff, struct ek_ff_space *space, struct ek_a
     ek_ff_space_keep(space, verdicts, n);
 }
 
+/* Subscriptions of a namespace, times the other objects of OLM. */
+static size_t count_pairs(const struct failforward *ff, const char *namespace, size_t n)
+{
+    static const enum ek_ff_row rows[] = {EK_FF_PLANS, EK_FF_CSVS, EK_FF_GROUPS, EK_FF_CONDITIONS};
+    size_t n_objects = 0;
+
+    for (size_t i = 0; n && i < EK_ARRAY_SIZE(rows); i++)
+        n_objects += ek_ff_lists_in(&ff->lists, rows[i], namespace).n;
+    return n * n_objects;
+}
+
 /* A namespace that is too large has no verdicts. True when it is. */
-static bool pass_over(const struct failforward *ff, struct ek_ff_space *space, size_t n)
+static bool pass_over(const struct failforward *ff, struct ek_ff_space *space, size_t n,
+                      size_t n_pairs)
 {
     bool was = space->is_large;
 
-    space->is_large = n > SPACE_MAX;
+    space->is_large = n > SPACE_MAX || n_pairs > PAIRS_MAX;
     if (!space->is_large)
         return false;
     ek_ff_space_keep(space, NULL, 0);
     if (!was && ff->env->log)
-        ek_log_info(ff->env->log, "Namespace not judged: it has too many Subscriptions",
+        ek_log_info(ff->env->log, "Namespace not judged: it has too many objects of OLM",
                     EK_S("namespace", space->name), EK_I("subscriptions", (int64_t)n),
-                    EK_I("max", SPACE_MAX));
+                    EK_I("objects", (int64_t)(n_pairs / n)));
     return true;
 }
 
@@ -210,7 +227,7 @@ static bool pass_over(const struct failforward *ff, struct ek_ff_space *space, s
 static int64_t judge_due(struct failforward *ff, struct ek_arena *arena)
 {
     int64_t now_ms = ff->env->now_ms(), again_ms = INT64_MAX;
-    size_t n_judged = 0, n_subscriptions = 0, first = ek_ff_spaces_first(&ff->spaces);
+    size_t n_judged = 0, n_subscriptions = 0, n_pairs = 0, first = ek_ff_spaces_first(&ff->spaces);
     bool all_fit = true;
 
     ff->rulings =
@@ -219,13 +236,16 @@ static int64_t judge_due(struct failforward *ff, struct ek_arena *arena)
         struct ek_ff_space *space = ff->spaces.items[(first + i) % ff->spaces.n];
         bool due = ek_ff_space_is_due(space, now_ms);
         size_t n = due ? ek_ff_lists_in(&ff->lists, EK_FF_SUBSCRIPTIONS, space->name).n : 0;
+        size_t pairs = count_pairs(ff, space->name, n);
         int64_t wait_ms = INT64_MAX;
-        if (due && !pass_over(ff, space, n)) {
-            bool fits = n_judged < NAMESPACES_MAX && n_subscriptions + n <= SUBSCRIPTIONS_MAX;
+        if (due && !pass_over(ff, space, n, pairs)) {
+            bool fits = n_judged < NAMESPACES_MAX && n_subscriptions + n <= SUBSCRIPTIONS_MAX &&
+                        n_pairs + pairs <= PAIRS_MAX;
             if (fits && has_seen(ff, space, now_ms)) {
                 judge(ff, space, arena, now_ms);
                 n_judged++;
                 n_subscriptions += n;
+                n_pairs += pairs;
             } else {
                 wait_ms = fits ? 1000 : GAP_MS;
                 if (!fits && all_fit)

@@ -35,6 +35,21 @@ void ek_ff_graph_free(struct ek_ff_graph *graph)
     ek_free(graph);
 }
 
+size_t ek_ff_graph_bytes(const struct ek_ff_graph *graph)
+{
+    return ek_arena_used(graph->arena) + graph->entries_cap * sizeof *graph->entries +
+           graph->packages_cap * sizeof *graph->packages;
+}
+
+size_t ek_ff_graph_entries(const struct ek_ff_graph *graph, const char *package)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < graph->n_entries; i++)
+        n += !strcmp(graph->entries[i].package, package);
+    return n;
+}
+
 /* Copies s as a C string; a NUL inside ends it, and no name has one. */
 static char *copy(struct ek_ff_graph *graph, struct ek_str s)
 {

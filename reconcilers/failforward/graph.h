@@ -44,6 +44,12 @@ struct ek_ff_graph *ek_ff_graph_new(size_t limit);
 /* Releases the graph; NULL is fine. */
 void ek_ff_graph_free(struct ek_ff_graph *graph);
 
+/* Returns how many bytes the graph holds. */
+size_t ek_ff_graph_bytes(const struct ek_ff_graph *graph);
+
+/* Returns how many entries the package has in all channels. */
+size_t ek_ff_graph_entries(const struct ek_ff_graph *graph, const char *package);
+
 /* Adds a package with its default channel, which decides the order of channels. Names are copied.
  * Returns 0 or EK_E_LIMIT. */
 int ek_ff_graph_package(struct ek_ff_graph *graph, struct ek_str name,

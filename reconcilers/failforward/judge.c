@@ -11,6 +11,10 @@
 /* Names of neighbors in a report, in bytes. */
 #define NEIGHBORS_MAX 1024
 
+/* Entries of catalogs that are walked for one namespace: whoever may write its CatalogSources and
+ * Subscriptions chooses how many there are. 200 Subscriptions with 1000 entries each. */
+#define WALK_MAX 200000
+
 /* How often is looked whether the first read of a catalog has ended. */
 #define FIRST_READ_MS 1000
 
@@ -51,6 +55,7 @@ struct common {
     struct ek_ff_consented *consented; /* in the order of the subscriptions */
     const char *neighbors;             /* that do not consent, with commas */
     struct ek_map reports;             /* struct ek_obj by name */
+    size_t n_walked;                   /* entries of catalogs */
 };
 
 /* A report of another incarnation of the subscription, or of nobody, is no memory of this one. */
@@ -203,12 +208,28 @@ static void recall_change(const struct ek_ff_catalog *catalog, struct ek_ff_verd
     v->memory.changed_ms = *v->memory.failing ? v->edges.changed_ms : 0;
 }
 
-static void decide(const struct ek_ff_inputs *in, struct ek_ff_verdict *v, struct ek_arena *arena)
+/* The graph counts as not read once too much was walked. */
+static void bound_walk(struct common *c, const struct ek_ff_verdict *v,
+                       struct ek_ff_catalog *catalog)
 {
+    size_t n = catalog->graph ? ek_ff_graph_entries(catalog->graph, v->state.package) : 0;
+
+    if (n <= WALK_MAX - c->n_walked) {
+        c->n_walked += n;
+        return;
+    }
+    catalog->graph = NULL;
+    catalog->error = "the catalogs have too many versions for the Subscriptions of the namespace";
+}
+
+static void decide(struct common *c, struct ek_ff_verdict *v, struct ek_arena *arena)
+{
+    const struct ek_ff_inputs *in = c->in;
     struct ek_ff_catalog catalog = {.error = ""};
 
     if (in->catalog)
         in->catalog(in->ctx, v->subscription, &catalog);
+    bound_walk(c, v, &catalog);
     v->catalog_error = catalog.error;
     ek_ff_find_edges(catalog.graph, &v->state, &v->finding, &v->edges);
     recall_change(&catalog, v);
@@ -243,7 +264,7 @@ size_t ek_ff_judge(const struct ek_ff_inputs *inputs, struct ek_arena *arena,
         if (all[i].given == EK_FF_OFF && !all[i].report)
             continue;
         all[i].consent.others_unfinished = n_unfinished > is_unfinished(&all[i]);
-        decide(inputs, &all[i], arena);
+        decide(&common, &all[i], arena);
         if (n != i)
             all[n] = all[i];
         n++;

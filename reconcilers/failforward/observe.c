@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/base/buf.h"
+#include "api/base/map.h"
 #include "api/base/mem.h"
 #include "api/base/time.h"
 #include "api/cond.h"
@@ -201,30 +202,51 @@ static void read_csv(struct ek_obj *obj, int64_t now_ms, struct ek_ff_csv *csv)
     read_requirements(ek_json_get(status, "requirementStatus", NULL), csv);
 }
 
-static struct ek_obj *find_csv(const struct ek_ff_world *world, const char *name)
-{
-    for (size_t i = 0; *name && i < world->csvs.n; i++) {
-        struct ek_obj *csv = world->csvs.items[i];
-        if (is_here(world, csv) && !is_copied(csv) && !strcmp(ek_obj_name(csv), name))
-            return csv;
-    }
-    return NULL;
-}
-
 static const char *replaces_of(const struct ek_obj *csv)
 {
     return text_or_empty(ek_json_str(ek_obj_root(csv), "spec", "replaces", NULL));
 }
 
-/* The CSV that replaces name; NULL for none. */
-static struct ek_obj *find_replacer(const struct ek_ff_world *world, const char *name)
+/* The CSVs of the namespace, without copies, found in a time that does not grow with their number:
+ * a chain has many, and a user of the namespace chooses how many. */
+struct csvs {
+    const struct ek_ff_world *world;
+    struct ek_map by_name, by_replaced; /* struct ek_obj; the first one of several */
+};
+
+static void put_first(struct ek_map *map, const char *key, struct ek_obj *csv)
 {
-    for (size_t i = 0; *name && i < world->csvs.n; i++) {
+    if (*key && !ek_map_get(map, key))
+        ek_map_put(map, key, csv);
+}
+
+static void index_csvs(const struct ek_ff_world *world, struct csvs *csvs)
+{
+    *csvs = (struct csvs){.world = world};
+    for (size_t i = 0; i < world->csvs.n; i++) {
         struct ek_obj *csv = world->csvs.items[i];
-        if (is_here(world, csv) && !is_copied(csv) && !strcmp(replaces_of(csv), name))
-            return csv;
+        if (!is_here(world, csv) || is_copied(csv))
+            continue;
+        put_first(&csvs->by_name, ek_obj_name(csv), csv);
+        put_first(&csvs->by_replaced, replaces_of(csv), csv);
     }
-    return NULL;
+}
+
+static void forget_csvs(struct csvs *csvs)
+{
+    ek_map_done(&csvs->by_name);
+    ek_map_done(&csvs->by_replaced);
+}
+
+static struct ek_obj *find_csv(const struct csvs *csvs, const char *name)
+{
+    return ek_map_get(&csvs->by_name, name);
+}
+
+/* The CSV that replaces name; NULL for none. */
+static struct ek_obj *find_replacer(const struct csvs *csvs, const char *name)
+{
+    return ek_map_get(&csvs->by_replaced, name);
 }
 
 /* The error of a plan. A plan that retries has a prefix before the error; a message without the
@@ -511,9 +533,10 @@ static bool blocks_replacer(const struct ek_ff_csv *csv)
 }
 
 /* Walks from the newest CSV to the oldest. */
-static void read_chain(const struct ek_ff_world *world, struct ek_obj *newest, int64_t now_ms,
+static void read_chain(const struct csvs *csvs, struct ek_obj *newest, int64_t now_ms,
                        struct ek_ff_state *state)
 {
+    const struct ek_ff_world *world = csvs->world;
     struct ek_obj *csv = newest;
 
     for (int i = 0; csv && i < CHAIN_MAX; i++) {
@@ -522,17 +545,17 @@ static void read_chain(const struct ek_ff_world *world, struct ek_obj *newest, i
             state->stuck = state->running;
         if (!state->not_upgradeable)
             state->not_upgradeable = refuses_upgrade(world, ek_obj_name(csv));
-        csv = find_csv(world, replaces_of(csv));
+        csv = find_csv(csvs, replaces_of(csv));
     }
     if (state->stuck.obj)
         find_plan(world, state->stuck.name, &state->stuck_plan);
 }
 
 /* The newest CSV of the chain that a CSV belongs to. */
-static struct ek_obj *newest_of(const struct ek_ff_world *world, struct ek_obj *csv)
+static struct ek_obj *newest_of(const struct csvs *csvs, struct ek_obj *csv)
 {
     for (int i = 0; csv && i < CHAIN_MAX; i++) {
-        struct ek_obj *next = find_replacer(world, ek_obj_name(csv));
+        struct ek_obj *next = find_replacer(csvs, ek_obj_name(csv));
         if (!next)
             break;
         csv = next;
@@ -543,8 +566,9 @@ static struct ek_obj *newest_of(const struct ek_ff_world *world, struct ek_obj *
 /* A CSV of the package that nobody replaces: what is left when the installed CSV was deleted. OLM
  * labels the CSVs of a package (pkg/controller/operators/decorators/operator.go:ComponentLabelKey).
  */
-static struct ek_obj *find_rest(const struct ek_ff_world *world, const char *package)
+static struct ek_obj *find_rest(const struct csvs *csvs, const char *package)
 {
+    const struct ek_ff_world *world = csvs->world;
     EK_AUTO(ek_buf) label;
 
     ek_buf_init(&label, 1024);
@@ -553,45 +577,48 @@ static struct ek_obj *find_rest(const struct ek_ff_world *world, const char *pac
     for (size_t i = 0; i < world->csvs.n; i++) {
         struct ek_obj *csv = world->csvs.items[i];
         if (is_here(world, csv) && !is_copied(csv) && ek_obj_label(csv, ek_buf_str(&label)) &&
-            !find_replacer(world, ek_obj_name(csv)))
+            !find_replacer(csvs, ek_obj_name(csv)))
             return csv;
     }
     return NULL;
 }
 
-static void observe_csvs(const struct ek_ff_world *world, int64_t now_ms, struct ek_ff_state *state)
+static void observe_csvs(const struct csvs *csvs, int64_t now_ms, struct ek_ff_state *state)
 {
-    struct ek_obj *head = find_csv(world, state->current);
-    struct ek_obj *installed = find_csv(world, state->installed);
+    struct ek_obj *head = find_csv(csvs, state->current);
+    struct ek_obj *installed = find_csv(csvs, state->installed);
 
     /* The version of a new plan is the current one before the plan is approved: recorded in
      * test/data/failforward/manual. */
     state->offered = !head && installed && state->plan.phase == EK_FF_PLAN_APPROVAL;
     if (state->offered) {
         head = installed;
-        find_plan(world, state->installed, &state->plan);
+        find_plan(csvs->world, state->installed, &state->plan);
     }
     if (head) {
         read_csv(head, now_ms, &state->head);
-        state->alone = !find_csv(world, state->head.replaces);
+        state->alone = !find_csv(csvs, state->head.replaces);
         state->wedged =
-            state->head.phase == EK_FF_REPLACING && !find_replacer(world, state->head.name);
-        read_chain(world, newest_of(world, head), now_ms, state);
+            state->head.phase == EK_FF_REPLACING && !find_replacer(csvs, state->head.name);
+        read_chain(csvs, newest_of(csvs, head), now_ms, state);
         return;
     }
     if (!installed)
-        installed = find_rest(world, state->package);
+        installed = find_rest(csvs, state->package);
     state->alone = !installed;
     if (installed) {
-        state->moving = newest_of(world, installed) != installed;
-        read_chain(world, newest_of(world, installed), now_ms, state);
-        read_csv(newest_of(world, installed), now_ms, &state->running);
+        struct ek_obj *newest = newest_of(csvs, installed);
+        state->moving = newest != installed;
+        read_chain(csvs, newest, now_ms, state);
+        read_csv(newest, now_ms, &state->running);
     }
 }
 
 void ek_ff_observe(const struct ek_ff_world *world, struct ek_obj *subscription, int64_t now_ms,
                    struct ek_ff_state *ret_state)
 {
+    struct csvs csvs;
+
     *ret_state = (struct ek_ff_state){.hooks = world->hooks};
     read_subscription(subscription, ret_state);
     find_culprit(world, ret_state);
@@ -608,5 +635,7 @@ void ek_ff_observe(const struct ek_ff_world *world, struct ek_obj *subscription,
                 !strcmp(ek_obj_name(world->plans.items[i]), ref))
                 ret_state->plan_missing = false;
     }
-    observe_csvs(world, now_ms, ret_state);
+    index_csvs(world, &csvs);
+    observe_csvs(&csvs, now_ms, ret_state);
+    forget_csvs(&csvs);
 }

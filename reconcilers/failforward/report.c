@@ -11,6 +11,10 @@
 
 #define NOTE_MAX 1024
 
+/* What is taken back in one namespace at a time: whoever may write the status of CSVs can make as
+ * many holds as they like. */
+#define LEFTOVERS_MAX 16
+
 static const struct ek_resource reports = {.group = "evenkeel.dev",
                                            .version = "v1alpha1",
                                            .resource = EK_FF_REPORTS_RESOURCE,
@@ -233,7 +237,7 @@ size_t ek_ff_plan_leftovers(const struct ek_ff_inputs *inputs, struct ek_intents
     const struct ek_ff_world *world = inputs->world;
     size_t first = intents->n;
 
-    for (size_t i = 0; i < world->csvs.n; i++) {
+    for (size_t i = 0; i < world->csvs.n && intents->n - first < LEFTOVERS_MAX; i++) {
         const struct ek_obj *csv = world->csvs.items[i];
         if (is_our_hold(csv) && !is_remembered(&inputs->reports, ek_obj_name(csv)))
             take_back(inputs, EK_FF_UNPIN, csv, intents);

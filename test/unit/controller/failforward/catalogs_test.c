@@ -264,47 +264,116 @@ START_TEST(a_read_of_the_past_is_not_taken)
 }
 END_TEST
 
-/* One catalog more than may be read at the same time waits for a second. */
-START_TEST(reads_are_bounded)
+static struct ek_ff_catalog_want want_of(const char *space, size_t number, int port)
 {
     static const char *const packages[] = {"p"};
-    struct ek_ff_catalog_want wants[EK_FF_CATALOG_READS_MAX + 1] = {{0}};
-    size_t n = EK_FF_CATALOG_READS_MAX + (size_t)_i;
+    EK_AUTOFREE char *text =
+        ek_xasprintf("{\"metadata\":{\"name\":\"cat%zu\",\"namespace\":\"%s\"},\"spec\":{"
+                     "\"address\":\"127.0.0.1:%d\"}}",
+                     number, space, port);
+    struct ek_obj *source = NULL;
 
-    scene.hang = true;
-    for (size_t i = 0; i < n; i++) {
-        EK_AUTOFREE char *text = ek_xasprintf(
-            "{\"metadata\":{\"name\":\"cat%zu\",\"namespace\":\"ns\"},\"spec\":{\"address\":"
-            "\"127.0.0.1:%d\"}}",
-            i, scene.port);
-        struct ek_obj *source = NULL;
-        ck_assert_int_eq(ek_obj_parse(text, strlen(text), &source, NULL), 0);
-        wants[i] = (struct ek_ff_catalog_want){source, packages, 1};
-    }
-    ck_assert_int_eq(ek_ff_catalogs_sync(scene.catalogs, wants, n),
-                     _i ? 1000 : EK_FF_CATALOG_RETRY_MS);
+    ck_assert_int_eq(ek_obj_parse(text, strlen(text), &source, NULL), 0);
+    return (struct ek_ff_catalog_want){source, packages, 1};
+}
+
+static void unref_sources(const struct ek_ff_catalog_want *wants, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         ek_obj_unref((struct ek_obj *)(uintptr_t)wants[i].source);
+}
+
+/* What may not be read yet waits for a second. */
+START_TEST(reads_are_bounded)
+{
+    static const struct {
+        const char *spaces[EK_FF_CATALOG_READS_MAX + 1];
+        bool waits;
+    } rows[] = {
+        {{"a"}, false},
+        {{"a", "a"}, true}, /* one of a namespace at a time */
+        {{"a", "b", "c"}, false},
+        {{"a", "b", "c", "d"}, true}, /* one read is left for the catalogs of the cluster */
+        {{"a", "b", "c", "olm"}, false},
+        {{"olm", "olm", "openshift-marketplace", "olm"}, false},
+        {{"olm", "olm", "openshift-marketplace", "a"}, false},
+        {{"olm", "olm", "olm", "olm", "a"}, true},
+        {{"a", "b", "c", "olm", "olm"}, true},
+    };
+    struct ek_ff_catalog_want wants[EK_FF_CATALOG_READS_MAX + 1] = {{0}};
+    size_t n = 0;
+
+    scene.hang = true;
+    for (; n < EK_ARRAY_SIZE(wants) && rows[_i].spaces[n]; n++)
+        wants[n] = want_of(rows[_i].spaces[n], n, scene.port);
+    ck_assert_int_eq(ek_ff_catalogs_sync(scene.catalogs, wants, n),
+                     rows[_i].waits ? 1000 : EK_FF_CATALOG_RETRY_MS);
+    unref_sources(wants, n);
+}
+END_TEST
+
+/* Reads catalogs of more than three MB, one after another. Returns how many of them are kept. */
+static size_t keep_large(const char *const *spaces, size_t n)
+{
+    EK_AUTO(ek_buf) text;
+    EK_AUTOFREE struct ek_ff_catalog_want *wants = ek_xalloc(n * sizeof *wants);
+    size_t n_kept = 0;
+
+    ek_buf_init(&text, (size_t)16 << 20);
+    ek_buf_printf(&text, CATALOG(""));
+    for (size_t i = 0; i < 33; i++)
+        ek_buf_printf(&text,
+                      "{\"schema\":\"olm.channel\",\"package\":\"p\",\"name\":\"%0100000zu\","
+                      "\"entries\":[{\"name\":\"p1\"}]}\n",
+                      i);
+    set_content(ek_buf_str(&text));
+    for (size_t i = 0; i < n; i++)
+        wants[i] = want_of(spaces[i], i, scene.port);
+    ek_ff_catalogs_sync(scene.catalogs, wants, n);
+    while (ek_ff_catalogs_is_busy(scene.catalogs)) {
+        uv_run(&scene.loop, UV_RUN_ONCE);
+        ek_ff_catalogs_sync(scene.catalogs, wants, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct ek_ff_catalog catalog = {0};
+        EK_AUTOFREE char *name = ek_xasprintf("cat%zu", i);
+        ck_assert(ek_ff_catalogs_get(scene.catalogs, spaces[i], name, &catalog));
+        ck_assert_int_eq(catalog.graph == NULL, strstr(catalog.error, "larger than") != NULL);
+        n_kept += catalog.graph != NULL;
+    }
+    unref_sources(wants, n);
+    return n_kept;
+}
+
+/* What a user of a namespace makes this process keep is bounded. */
+START_TEST(what_is_kept_is_bounded)
+{
+    static const char *const one[] = {"a", "a", "a"};
+    static const char *const many[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+    static const char *const cluster[] = {"olm", "olm", "openshift-marketplace", "a"};
+
+    switch (_i) {
+    case 0:
+        ck_assert_uint_eq(keep_large(one, EK_ARRAY_SIZE(one)), 1);
+        break;
+    case 1:
+        ck_assert_uint_eq(keep_large(many, EK_ARRAY_SIZE(many)), 10);
+        break;
+    default:
+        ck_assert_uint_eq(keep_large(cluster, EK_ARRAY_SIZE(cluster)), EK_ARRAY_SIZE(cluster));
+    }
 }
 END_TEST
 
 /* Catalogs that are read again and again do not keep another one from its first read. */
 START_TEST(reads_are_in_turn)
 {
-    static const char *const packages[] = {"p"};
     struct ek_ff_catalog_want wants[EK_FF_CATALOG_READS_MAX + 1] = {{0}};
     struct ek_ff_catalog last = {0};
     size_t n = EK_ARRAY_SIZE(wants);
 
-    for (size_t i = 0; i < n; i++) {
-        EK_AUTOFREE char *text = ek_xasprintf(
-            "{\"metadata\":{\"name\":\"cat%zu\",\"namespace\":\"ns\"},\"spec\":{\"address\":"
-            "\"127.0.0.1:%d\"}}",
-            i, i < EK_FF_CATALOG_READS_MAX ? 1 : scene.port);
-        struct ek_obj *source = NULL;
-        ck_assert_int_eq(ek_obj_parse(text, strlen(text), &source, NULL), 0);
-        wants[i] = (struct ek_ff_catalog_want){source, packages, 1};
-    }
+    for (size_t i = 0; i < n; i++)
+        wants[i] = want_of("olm", i, i < EK_FF_CATALOG_READS_MAX ? 1 : scene.port);
     ck_assert_int_eq(ek_ff_catalogs_sync(scene.catalogs, wants, n), 1000);
     while (scene.n_changed < EK_FF_CATALOG_READS_MAX)
         uv_run(&scene.loop, UV_RUN_ONCE);
@@ -314,10 +383,9 @@ START_TEST(reads_are_in_turn)
     ck_assert_int_eq(ek_ff_catalogs_sync(scene.catalogs, wants, n), 1000);
     while (scene.n_changed == EK_FF_CATALOG_READS_MAX)
         uv_run(&scene.loop, UV_RUN_ONCE);
-    ck_assert(ek_ff_catalogs_get(scene.catalogs, "ns", "cat4", &last));
+    ck_assert(ek_ff_catalogs_get(scene.catalogs, "olm", "cat4", &last));
     ck_assert_ptr_nonnull(last.graph);
-    for (size_t i = 0; i < n; i++)
-        ek_obj_unref((struct ek_obj *)(uintptr_t)wants[i].source);
+    unref_sources(wants, n);
 }
 END_TEST
 
@@ -393,7 +461,8 @@ int main(void)
     tcase_add_test(tcase, what_is_no_address_is_an_error_without_a_read);
     tcase_add_loop_test(tcase, other_packages_are_read_at_once, 0, 2);
     tcase_add_test(tcase, a_read_of_the_past_is_not_taken);
-    tcase_add_loop_test(tcase, reads_are_bounded, 0, 2);
+    tcase_add_loop_test(tcase, reads_are_bounded, 0, 9);
+    tcase_add_loop_test(tcase, what_is_kept_is_bounded, 0, 3);
     tcase_add_test(tcase, reads_are_in_turn);
     tcase_add_loop_test(tcase, catalogs_of_other_namespaces_are_not_read, 0, 5);
     tcase_add_test(tcase, a_catalog_that_is_not_listed_is_forgotten);

@@ -370,6 +370,36 @@ START_TEST(another_replica_goes_on)
 }
 END_TEST
 
+/* A namespace with 200 Subscriptions is judged with 1000 InstallPlans, CSVs and so on. */
+START_TEST(a_namespace_with_many_objects)
+{
+    begin(NULL);
+    ff_cluster_install_olm(&bench);
+    ff_cluster_install_reports(&bench);
+    ff_cluster_make_failure(&bench);
+    for (int i = 0; i < 199; i++) {
+        EK_AUTOFREE char *body = ek_xasprintf("{\"metadata\":{\"name\":\"s%d\"}}", i);
+        post(OLM "subscriptions", body);
+    }
+    for (int i = 0; i < 1001; i++) {
+        EK_AUTOFREE char *body = ek_xasprintf("{\"metadata\":{\"name\":\"x%d\"}}", i);
+        post(i % 2 ? OLM "installplans" : OLM "clusterserviceversions", body);
+    }
+    ff_cluster_consent(&bench, "Observe", "Any", "");
+    start();
+    subjectbench_wait_for_debug(&bench,
+                                "\"namespaces\":1,\"namespacesTooLarge\":1,\"withConsent\":0");
+    check_absent(REPORTS, "\"name\":\"op\"");
+    for (int i = 0; i < 20; i++) {
+        EK_AUTOFREE char *path = ek_xasprintf(OLM "subscriptions/s%d", i);
+        ck_assert_int_eq(apiworld_request(&bench.world, "DELETE", path, NULL, NULL), 200);
+    }
+    subjectbench_wait_for_debug(&bench, "\"namespacesTooLarge\":0,\"withConsent\":180");
+    apiworld_wait_for(&bench.world, REPORTS "/op", "\"class\":\"F2\"");
+    end();
+}
+END_TEST
+
 /* A namespace with 201 Subscriptions is not judged; with 200 of them it is. */
 START_TEST(a_large_namespace)
 {
@@ -505,6 +535,7 @@ int main(void)
     tcase_add_loop_test(tc, consent_ends_before_the_write, 0, 4);
     tcase_add_loop_test(tc, consent_is_read_again_before_a_step, 0, EK_ARRAY_SIZE(withdrawals));
     tcase_add_test(tc, another_replica_goes_on);
+    tcase_add_test(tc, a_namespace_with_many_objects);
     tcase_add_test(tc, a_large_namespace);
     tcase_add_test(tc, no_namespace_starves);
     tcase_add_test(tc, a_catalog_is_deleted);
