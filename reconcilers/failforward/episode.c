@@ -7,14 +7,13 @@
 #include "reconcilers/failforward/ladder-internal.h"
 
 /* OLM is back at the version before the one that failed: S5 was taken, or the version that fixes it
- * waits for approval. This version is no recovery. */
+ * waits for approval. This version is no recovery. It was made before the failure, which has a time
+ * of the API server or of OLM; that of S5 is of another clock. */
 static bool is_back(const struct ek_ff_state *state, const struct ek_ff_memory *memory)
 {
-    int64_t made_ms = state->head.created_ms;
-    bool cleared = memory->acts[EK_FF_CLEAR].n && made_ms < memory->acts[EK_FF_CLEAR].last_ms;
+    bool offered = state->offered && strcmp(state->head.name, memory->failing) != 0;
 
-    return cleared || (state->offered && strcmp(state->head.name, memory->failing) != 0 &&
-                       made_ms <= memory->since_ms);
+    return (memory->acts[EK_FF_CLEAR].n || offered) && state->head.created_ms <= memory->since_ms;
 }
 
 /* Another CSV fails in place of the one that failed. What was done for either is kept until the

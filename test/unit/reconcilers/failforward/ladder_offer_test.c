@@ -81,6 +81,8 @@ START_TEST(the_version_before_is_no_recovery)
         {ON "sub v3 v2b; csv v2b Succeeded ran made=60; " P3, "v2", true, true, 0, 0, 0},
         {ON "sub v1 v1; csv v1 Succeeded ran made=900; " P2, "v2", true, false, 0, 0, 5},
         {ON "sub v3 v3; csv v3 Succeeded ran made=5; " P2, "v2", true, true, 0, 0, 5},
+        /* The clock of the API server is behind ours. */
+        {ON "sub v3 v3; csv v3 Succeeded ran made=9; " P2, "v2", true, true, 0, 0, 5},
     };
     for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
         struct ek_ff_memory memory = {.since_ms = EK_FF_NOW - 600000};
