@@ -3,8 +3,9 @@ Versions after the word package=NAME are those of another package.
 
 usage: olm_catalog.py FILE GROUP VERSION... [package=NAME VERSION...]...
 
-A VERSION is "2.0.0 replaces=1.0.0 skips=1.5.0 range=>=1.0.0_<2.0.0 requires=gadget defect=crd": the edges of
-the entry ('_' in a range is a blank), a package whose kind it requires, and what is wrong with it:
+A VERSION is "2.0.0 replaces=1.0.0 skips=1.5.0 range=>=1.0.0_<2.0.0 requires=gadget owns=gadget defect=crd": the
+edges of the entry ('_' in a range is a blank), a package whose kind it requires, one whose kind it owns beside its
+own, and what is wrong with it:
   crd        the schema of its CustomResourceDefinition does not parse: the plan fails, the CSV stays Pending
   csv        the API server refuses the CSV itself: the plan fails, no CSV
   deployment the Deployment is invalid: the installer fails again and again
@@ -57,7 +58,7 @@ def deployment(package, version, defect):
     return {"name": package + ("-manager2" if defect in ("deployment", "renamed") else "-manager"), "spec": spec}
 
 
-def csv(package, group, version, defect, edges, required):
+def csv(package, group, version, defect, edges, required, owned):
     spec = {
         "displayName": package, "version": version,
         "installModes": [{"type": mode, "supported": True}
@@ -68,6 +69,9 @@ def csv(package, group, version, defect, edges, required):
             "deployments": [deployment(package, version, defect)]}},
         "customresourcedefinitions": {"owned": [
             {"name": f"{package}s.{group}", "version": api_version(defect), "kind": package.title()}]}}
+    if owned:
+        spec["customresourcedefinitions"]["owned"].append(
+            {"name": f"{owned}s.{group}", "version": "v1", "kind": owned.title()})
     if required:
         spec["customresourcedefinitions"]["required"] = [
             {"name": f"{required}s.{group}", "version": "v1", "kind": required.title()}]
@@ -88,7 +92,7 @@ def package_blobs(package, group, versions):
     entries, bundles = [], []
     for text in versions:
         version, *words = text.split()
-        edges, defect, required = {}, None, None
+        edges, defect, required, owned = {}, None, None, None
         for word in words:
             key, value = word.split("=", 1)
             if key == "replaces":
@@ -101,9 +105,13 @@ def package_blobs(package, group, versions):
                 defect = value
             elif key == "requires":
                 required = value
+            elif key == "owns":
+                owned = value
             else:
                 sys.exit(f"olm_catalog.py: no such word: {word}")
-        objects = [csv(package, group, version, defect, edges, required), definition(package, group, defect)]
+        objects = [csv(package, group, version, defect, edges, required, owned), definition(package, group, defect)]
+        if owned:
+            objects.append(definition(owned, group, None))
         if defect == "service":
             objects.append({"apiVersion": "v1", "kind": "Service", "metadata": {"name": package + "-metrics"},
                             "spec": {"selector": {"app": package + "-manager"}, "ports": [{"port": 80}]}})
@@ -113,6 +121,8 @@ def package_blobs(package, group, versions):
             {"type": "olm.gvk", "value": {"group": group, "version": api_version(defect), "kind": package.title()}},
             *([{"type": "olm.gvk.required", "value": {"group": group, "version": "v1", "kind": required.title()}}]
               if required else []),
+            *([{"type": "olm.gvk", "value": {"group": group, "version": "v1", "kind": owned.title()}}]
+              if owned else []),
             *({"type": "olm.bundle.object", "value": {"data": base64.b64encode(json.dumps(o).encode()).decode()}}
               for o in objects)]})
     return [{"schema": "olm.package", "name": package, "defaultChannel": "stable"},
