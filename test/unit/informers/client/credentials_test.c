@@ -341,6 +341,8 @@ START_TEST(plugins_that_do_not_start)
 {
     struct stand stand = {.config = plugin_config("true")};
 
+    /* A folder that may not be searched makes the error another one. */
+    setenv("PATH", "/usr/bin:/bin", 1);
     ek_free(stand.config->exec->command);
     stand.config->exec->command = ek_xstrdup(absents[_i].command);
     stand.config->exec->install_hint = ek_xstrdup(absents[_i].hint);
