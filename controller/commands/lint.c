@@ -33,13 +33,13 @@ static bool has_definition(const struct ek_ci *ci)
 
 static int run(void *parsed, char **args, int n_args)
 {
-    const struct ek_lint_options *o = parsed;
+    struct ek_lint_options *o = parsed;
     struct ek_err err = {0};
     struct ek_lint_report report;
     EK_AUTO(ek_ci) ci;
 
-    (void)args;
-    (void)n_args;
+    o->inputs.more_files = args;
+    o->inputs.n_more_files = (size_t)n_args;
     if (ek_ci_init(&ci, &o->inputs, &err))
         return ek_ci_complain(&err);
     if (!ci.policies.n && !has_definition(&ci))
@@ -98,7 +98,7 @@ static int run_lint(void *unused, int argc, char **argv)
 
 const struct ek_command ek_lint_command = {
     .name = "lint",
-    .usage = "",
+    .usage = "[FILE...]",
     .summary = "Find errors in admission policies and CustomResourceDefinitions",
     .text =
         "Compiles mutating and validating admission policies as an API server of the given "
@@ -123,7 +123,7 @@ const struct ek_command ek_lint_command = {
         "1.34 --strict -o json",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
-    .max_args = 0,
+    .max_args = -1,
     .usage_exit = EK_CI_EXIT_USAGE,
     .run = run_lint,
 };

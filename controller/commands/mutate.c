@@ -137,13 +137,13 @@ static int exit_code(const struct ek_mutate_options *o, const struct results *r)
 
 static int run(void *parsed, char **args, int n_args)
 {
-    const struct ek_mutate_options *o = parsed;
+    struct ek_mutate_options *o = parsed;
     struct ek_err err = {0};
     struct results results = {0};
     EK_AUTO(ek_ci) ci;
 
-    (void)args;
-    (void)n_args;
+    o->inputs.more_files = args;
+    o->inputs.n_more_files = (size_t)n_args;
     int rc = ek_ci_init(&ci, &o->inputs, &err);
     if (!rc)
         rc = read_rest(&ci, o, &err);
@@ -312,7 +312,7 @@ static int run_mutate(void *unused, int argc, char **argv)
 
 const struct ek_command ek_mutate_command = {
     .name = "mutate",
-    .usage = "",
+    .usage = "[FILE...]",
     .summary = "Show the effect of admission policies on manifests",
     .text =
         "Evaluates the policies of the files on the objects of the files, with the engine that "
@@ -336,7 +336,7 @@ const struct ek_command ek_mutate_command = {
         "-f - -o yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
-    .max_args = 0,
+    .max_args = -1,
     .usage_exit = EK_CI_EXIT_USAGE,
     .run = run_mutate,
 };

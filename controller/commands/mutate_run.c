@@ -34,7 +34,19 @@ static void add_value(yyjson_mut_doc *doc, yyjson_mut_val *to, const char *name,
         yyjson_mut_obj_add_val(doc, to, name, yyjson_val_mut_copy(doc, value));
 }
 
-static void add_step(yyjson_mut_doc *doc, yyjson_mut_val *steps, const struct ek_step *step)
+/* The step that ended the request with an error which no failurePolicy covers; NULL: none did. */
+static const struct ek_step *ending_step(const struct ek_mutation_outcome *outcome)
+{
+    const struct ek_step *last = NULL;
+
+    for (size_t i = 0; i < outcome->n_steps && !outcome->allowed && !outcome->n_causes; i++)
+        if (outcome->steps[i].result == EK_STEP_APPLIED)
+            last = &outcome->steps[i];
+    return last;
+}
+
+static void add_step(yyjson_mut_doc *doc, yyjson_mut_val *steps, const struct ek_step *step,
+                     bool ends)
 {
     /* A second pass over what ran once, as all policies but few have, is not worth a line. */
     if (step->result == EK_STEP_UNMATCHED || (step->result == EK_STEP_SKIPPED && step->pass > 1))
@@ -46,7 +58,7 @@ static void add_step(yyjson_mut_doc *doc, yyjson_mut_val *steps, const struct ek
     if (step->param && *step->param)
         yyjson_mut_obj_add_strcpy(doc, v, "param", step->param);
     yyjson_mut_obj_add_uint(doc, v, "pass", step->pass);
-    yyjson_mut_obj_add_str(doc, v, "result", step_name(step));
+    yyjson_mut_obj_add_str(doc, v, "result", ends ? "denied" : step_name(step));
     if (step->message)
         yyjson_mut_obj_add_strcpy(doc, v, "message", step->message);
     if (!step->n_changes)
@@ -179,9 +191,10 @@ static void add_outcome(const struct written *w, yyjson_mut_doc *doc, yyjson_mut
     yyjson_mut_obj_add_str(doc, v, "result", !allowed ? "denied" : same ? "unchanged" : "changed");
     if (!allowed)
         add_denial(doc, v, outcome, verdict);
+    const struct ek_step *ending = ending_step(outcome);
     yyjson_mut_val *steps = yyjson_mut_obj_add_arr(doc, v, "policies");
     for (size_t i = 0; i < outcome->n_steps; i++)
-        add_step(doc, steps, &outcome->steps[i]);
+        add_step(doc, steps, &outcome->steps[i], &outcome->steps[i] == ending);
     ek_mutate_add_validation(doc, v, verdict);
     if (outcome->allowed && !outcome->converged)
         yyjson_mut_obj_add_bool(doc, v, "converged", false);

@@ -230,14 +230,17 @@ int ek_ci_init(struct ek_ci *ci, const struct ek_ci_options *options, struct ek_
     *ci = (struct ek_ci){.arena = ek_arena_new(ARENA_MAX), .notes_doc = ek_json_doc_new()};
     ci->notes = yyjson_mut_arr(ci->notes_doc);
     ci->skip_unknown = options->skip_unknown;
-    int rc = options->files.n ? read_schemas(ci, options, err)
-                              : ek_err_set(err, EK_E_INVAL,
-                                           "say which files: -f FILE, -f FOLDER or -f - for the "
-                                           "standard input");
+    int rc = options->files.n || options->n_more_files
+                 ? read_schemas(ci, options, err)
+                 : ek_err_set(err, EK_E_INVAL,
+                              "say which files: -f FILE, -f FOLDER or -f - for the "
+                              "standard input");
     if (!rc)
         rc = ek_ci_fields_open(ci, options, err);
     for (size_t i = 0; i < options->files.n && !rc; i++)
         rc = ek_ci_read(ci, options->files.items[i], &read, err);
+    for (size_t i = 0; i < options->n_more_files && !rc; i++)
+        rc = ek_ci_read(ci, options->more_files[i], &read, err);
     for (size_t i = 0; i < options->params.n && !rc; i++)
         rc = ek_ci_read(ci, options->params.items[i], &ci->params, err);
     if (!rc)

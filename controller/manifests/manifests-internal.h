@@ -115,6 +115,8 @@ struct ek_ci {
 /* The flags that say what is read. */
 struct ek_ci_options {
     struct ek_flag_list files, params, schemas;
+    char *const *more_files; /* as files, of arguments without a flag; borrowed */
+    size_t n_more_files;
     bool skip_unknown;                 /* leave out documents without apiVersion and kind */
     struct ek_cluster_options cluster; /* for --schema cluster */
     const char *compat;                /* controller/cli/compat.h; "" without */
