@@ -319,6 +319,17 @@ static void lint_types(struct ek_linter *l, struct ek_type_findings *found)
                     UINT32_MAX, "there is no schema for the matched kinds: fields are not checked");
 }
 
+/* What failurePolicy does not cover (apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go:
+ * a StatusError ends the request). */
+static const char *beyond_ignore(const struct ek_policy *p)
+{
+    for (size_t i = 0; i < p->n_mutations; i++)
+        if (p->mutations[i].type == EK_MUTATION_JSON_PATCH)
+            return "; but a JSON Patch that makes an unknown field or another kind is denied "
+                   "with 500 all the same";
+    return "";
+}
+
 static void lint_failures(struct ek_linter *l)
 {
     const struct ek_policy *p = l->at->policy;
@@ -329,12 +340,13 @@ static void lint_failures(struct ek_linter *l)
     else if (p->ignore_failures && p->n_mutations > 1)
         ek_lint_add(l, EK_LINT_WARNING, "ignored-failures", "spec.failurePolicy", NULL, UINT32_MAX,
                     "Ignore hides errors, and when one of the %zu mutations fails, the others are "
-                    "still applied",
-                    p->n_mutations);
+                    "still applied%s",
+                    p->n_mutations, beyond_ignore(p));
     else if (p->ignore_failures)
         ek_lint_add(l, EK_LINT_INFO, "ignored-failures", "spec.failurePolicy", NULL, UINT32_MAX,
                     "Ignore hides errors: objects on which the mutation fails are stored "
-                    "unchanged");
+                    "unchanged%s",
+                    beyond_ignore(p));
     if (l->at->restless_on && p->reinvoke)
         ek_lint_add(
             l, EK_LINT_WARNING, "not-idempotent", "spec.reinvocationPolicy", NULL, UINT32_MAX,
