@@ -148,7 +148,9 @@ static void classify_retry(const struct ek_ff_csv *csv, const struct ek_ff_plan 
         say_plan(plan, EK_FF_F2, finding);
 }
 
-/* A CSV that fails again and again: counted, because every turn resets its times. */
+/* A CSV that fails again and again: counted, because every turn resets its times. What is said is
+ * said of the last failure: OLM changes the phase several times a second, and each change would be
+ * a write of the report. */
 static bool classify_loop(const struct ek_ff_csv *csv, int64_t now_ms,
                           struct ek_ff_finding *finding)
 {
@@ -162,6 +164,7 @@ static bool classify_loop(const struct ek_ff_csv *csv, int64_t now_ms,
     }
     say_csv(csv, crashes ? EK_FF_F10 : EK_FF_F4,
             cause_of_reason(csv->failed_reason, csv->failed_message), finding);
+    finding->phase = phase_name(EK_FF_FAILED);
     finding->reason = csv->failed_reason;
     finding->text = csv->failed_message;
     finding->since_ms = csv->first_failed_ms;

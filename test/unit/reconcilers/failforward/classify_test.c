@@ -195,6 +195,8 @@ START_TEST(classes)
         ck_assert_msg(finding.cause == rows[_i].cause, "%s: %s", rows[_i].name,
                       ek_ff_cause_name(finding.cause));
         ck_assert_ptr_nonnull(finding.text);
+        if (finding.class == EK_FF_F4 || finding.class == EK_FF_F10)
+            ck_assert_str_eq(finding.phase, "Failed");
     }
     ek_ff_scene_done(&scene);
 }
