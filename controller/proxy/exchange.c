@@ -281,19 +281,20 @@ bool ek_exchange_is_allowed__(struct ek_proxy_front *front)
                              "too many requests of one client are under way");
         return false;
     }
-    /* Header compression makes a large head of a few octets. */
-    if (x->head.len + client->head_octets > proxy->options.head_octets_per_client) {
+    /* Header compression makes a large head of a few octets, and short lines many fields. */
+    size_t octets = x->head.len + x->field_octets;
+    if (octets + client->head_octets > proxy->options.head_octets_per_client) {
         ek_exchange_refuse__(
             front, 429, "head_octets_per_client",
             "the headers of the requests of one client that are under way are too large");
         return false;
     }
-    if (x->head.len + proxy->head_octets > proxy->options.head_octets) {
+    if (octets + proxy->head_octets > proxy->options.head_octets) {
         ek_exchange_refuse__(front, 503, "head_octets",
                              "the headers of the requests under way are too large");
         return false;
     }
-    x->head_octets = x->head.len;
+    x->head_octets = octets;
     proxy->head_octets += x->head_octets;
     client->head_octets += x->head_octets;
     if (!x->identity.upgrade)
@@ -315,6 +316,7 @@ static void begin(struct ek_proxy_front *front, const struct ek_h1_head *head)
     memset(x, 0, sizeof *x);
     x->busy = x->counted = true;
     x->start_ns = uv_hrtime();
+    x->field_octets = head->n_fields * sizeof *head->fields;
     snprintf(x->method, sizeof x->method, "%s", head->method);
     ek_buf_init(&x->head, HEAD_MAX);
     x->accept = copy_field(head, "accept");

@@ -128,6 +128,9 @@ static void set_fields(struct ek_h1 *reader)
     for (size_t i = 0; i < head->n_fields; i++)
         reader->fields[i] = (struct ek_h1_field){reader->text.data + lines[i].name,
                                                  reader->text.data + lines[i].value};
+    ek_free(reader->lines);
+    reader->lines = NULL;
+    reader->lines_max = 0;
     head->fields = reader->fields;
     head->target = reader->kind == EK_H1_REQUEST ? ek_buf_str(&reader->text) : "";
     head->method = reader->method;
@@ -269,7 +272,8 @@ void ek_h1_begin(struct ek_h1 *reader, bool bodyless)
 
 size_t ek_h1_held(const struct ek_h1 *reader)
 {
-    return reader->text.len + reader->lines_max * sizeof *reader->lines;
+    return reader->text.len + reader->lines_max * sizeof *reader->lines +
+           (reader->fields ? reader->head.n_fields * sizeof *reader->fields : 0);
 }
 
 void ek_h1_forget(struct ek_h1 *reader)

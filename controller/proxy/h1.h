@@ -97,7 +97,7 @@ void ek_h1_done(struct ek_h1 *reader);
  * to a HEAD request. */
 void ek_h1_begin(struct ek_h1 *reader, bool bodyless);
 
-/* Octets of memory that a head which is not complete holds. */
+/* Octets of memory that a head holds, until ek_h1_forget. */
 size_t ek_h1_held(const struct ek_h1 *reader);
 
 /* Releases the fields and the target of a head that nobody uses any more; the method stays. A

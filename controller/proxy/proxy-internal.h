@@ -47,16 +47,17 @@ struct ek_proxy_exchange {
     struct ek_grants_key grant;       /* of the request by which that is asked for */
     bool unaccepted;                  /* the API server answered 401 to our credentials */
     size_t head_octets;               /* counted in the proxy's */
-    bool forwarded;                   /* the relay has the head */
-    bool relayed;                     /* an API server's response went to the client */
-    bool unrouted;                    /* no API server could be asked */
-    bool counted;                     /* in the client's requests */
-    size_t peer;                      /* of the view; the one that has it, or had it last */
-    char *peer_name;                  /* owned */
-    bool tried;                       /* peer is set */
-    char *content_type;               /* of a response that is held; owned */
-    const char *limit;                /* that forbids to collect the response; NULL: none */
-    enum ek_route_mark held;          /* what that response says; EK_ROUTE_UNTRIED: none is held */
+    size_t field_octets;     /* of these: the client's lines, split into names and values */
+    bool forwarded;          /* the relay has the head */
+    bool relayed;            /* an API server's response went to the client */
+    bool unrouted;           /* no API server could be asked */
+    bool counted;            /* in the client's requests */
+    size_t peer;             /* of the view; the one that has it, or had it last */
+    char *peer_name;         /* owned */
+    bool tried;              /* peer is set */
+    char *content_type;      /* of a response that is held; owned */
+    const char *limit;       /* that forbids to collect the response; NULL: none */
+    enum ek_route_mark held; /* what that response says; EK_ROUTE_UNTRIED: none is held */
     char method[24];
     uint64_t start_ns;
     unsigned attempts;

@@ -282,6 +282,28 @@ START_TEST(limits_heads_that_are_not_complete)
 }
 END_TEST
 
+/* Short lines take more memory than octets. */
+START_TEST(limits_lines_of_a_head)
+{
+    EK_AUTO(ek_buf) text;
+
+    ek_buf_init(&text, 4096);
+    limit_heads(_i);
+    proxy_fixture_start(&fixture);
+    ek_buf_puts(&text, "GET " PODS " HTTP/1.1\r\nHost: h\r\n");
+    for (int i = 0; i < 180; i++)
+        ek_buf_puts(&text, "y:\r\n");
+    ek_buf_puts(&text, "\r\n");
+    int fd = proxy_fixture_connect(&fixture);
+    char *got = http_request(fd, ek_buf_str(&text));
+    ck_assert_msg(!strncmp(got + 9, _i ? "429" : "503", 3), "%s", got);
+    ek_free(got);
+    close(fd);
+    proxy_fixture_wait_idle(&fixture);
+    ck_assert_uint_eq(proxy_fixture_stats(&fixture).head_octets, 0);
+}
+END_TEST
+
 /* What comes behind a watch is held until that ends, which may be hours. */
 START_TEST(limits_what_waits_behind_a_request)
 {
@@ -317,6 +339,7 @@ int main(void)
     tcase_add_test(tcase, answers_after_an_unknown_type_and_a_failure);
     tcase_add_loop_test(tcase, reports_the_limit_of_a_head, 0, 9);
     tcase_add_loop_test(tcase, limits_heads_that_are_not_complete, 0, 2);
+    tcase_add_loop_test(tcase, limits_lines_of_a_head, 0, 2);
     tcase_add_loop_test(tcase, limits_what_waits_behind_a_request, 0, 2);
     return ek_test_run("proxy_answers", tcase);
 }
