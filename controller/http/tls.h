@@ -122,8 +122,8 @@ struct ek_tls_subject {
 };
 
 /* Fills *ret, to be released by ek_tls_subject_done; false when the other side has shown no
- * certificate, one that is not verified, or that was forgotten. *ret_unverified (may be NULL): the
- * other side has shown one that is not verified (see ek_tls_clients_optional). */
+ * certificate, one that could not be verified, or one that was forgotten. *ret_unverified (may be
+ * NULL): the other side has shown one that could not be verified (see ek_tls_clients_optional). */
 bool ek_tls_session_subject(const struct ek_tls_session *session, struct ek_tls_subject *ret,
                             bool *ret_unverified);
 void ek_tls_subject_done(struct ek_tls_subject *subject);

@@ -146,7 +146,7 @@ static void wire_ready(void *ctx)
     const struct ek_tls_session *tls = ek_wire_tls(conn->wire);
 
     if (conn->proxy->options.policy.mode != EK_IDENTITY_TOKENS)
-        conn->has_subject = ek_tls_session_subject(tls, &conn->subject, &conn->unproven);
+        conn->has_subject = ek_tls_session_subject(tls, &conn->subject, &conn->unverified);
     begin(conn, ek_tls_session_is_h2(tls));
 }
 

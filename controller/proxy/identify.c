@@ -39,7 +39,7 @@ static bool judge_certificate(struct ek_proxy_front *front, struct ek_proxy_answ
 
     if (!conn->has_subject)
         return true;
-    if (conn->unverified)
+    if (conn->outdated)
         ek_proxy_answer_set(refusal, 503, 1,
                             "the authorities of client certificates have changed: connect again");
     else if (end_ms != EK_TIME_UNSET && front->proxy->options.wall_ms() > end_ms)
@@ -73,7 +73,7 @@ bool ek_exchange_identify__(struct ek_proxy_front *front, const struct ek_identi
                                                 .headers = headers,
                                                 .n_headers = n_headers,
                                                 .user = front->conn->has_subject ? &user : NULL,
-                                                .unverified = front->conn->unproven,
+                                                .unverified = front->conn->unverified,
                                                 .host = HOST,
                                                 .remote_ip = front->conn->client->ip};
 

@@ -76,8 +76,8 @@ struct ek_proxy_conn {
     char remote[64]; /* "ip:port" */
     struct ek_tls_subject subject;
     bool has_subject;
-    bool unproven;   /* its certificate was not verified */
-    bool unverified; /* the authorities that have verified the certificate are no more those */
+    bool unverified; /* its certificate could not be verified */
+    bool outdated;   /* the authorities of clients have changed since */
     struct ek_route_memory memory;
     int64_t due_ms; /* of the handshake, and of the end of HTTP/2; INT64_MAX: none */
     int64_t idle_since_ms;

@@ -228,9 +228,9 @@ static void on_grace(uv_timer_t *timer)
 void ek_proxy_end_users(struct ek_proxy *proxy)
 {
     for (struct ek_proxy_conn *conn = proxy->conns; conn; conn = conn->next) {
-        if (!conn->has_subject && !conn->unproven)
+        if (!conn->has_subject && !conn->unverified)
             continue;
-        conn->unverified = true;
+        conn->outdated = true;
         ek_conn_drain__(conn);
     }
 }

@@ -68,7 +68,7 @@ struct ek_identity_request {
     const struct ek_identity_pair *headers; /* as they came */
     size_t n_headers;
     const struct ek_identity_user *user; /* NULL: the connection has no verified certificate */
-    bool unverified;                     /* and has one that is not verified; user is NULL */
+    bool unverified;                     /* it has one that cannot be verified; user is NULL */
     const char *host;                    /* the Host to send: the peer's "ip:port" */
     const char *remote_ip;               /* the client's, for X-Forwarded-For */
 };
