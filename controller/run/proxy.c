@@ -515,6 +515,13 @@ static void make_manager(struct process *p)
     ek_serving_add_readyz(p->serving, "shutdown", check_shutdown, p);
 }
 
+static int set_fallbacks(const struct process *p, struct ek_err *err)
+{
+    const struct ek_flag_list *list = &p->options->fallback_servers;
+    int rc = ek_client_set_fallbacks(p->client, (const char *const *)list->items, list->n, err);
+    return rc ? ek_err_prefix(err, "--fallback-servers") : 0;
+}
+
 static int make(struct process *p, struct ek_err *err)
 {
     int rc = ek_run_options_log(&p->options->run, &p->log, err);
@@ -525,6 +532,8 @@ static int make(struct process *p, struct ek_err *err)
     make_metrics(p);
     rc = ek_process_client(&p->loop, &p->options->run.cluster, p->log, &p->standard, &p->config,
                            &p->client, err);
+    if (!rc && p->options->fallback_servers.n > 0)
+        rc = set_fallbacks(p, err);
     if (!rc && *p->options->egress_proxy) {
         rc = ek_egress_parse(p->options->egress_proxy, &p->egress, err);
         ek_client_set_egress(p->client, p->options->egress_proxy);

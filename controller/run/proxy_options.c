@@ -81,6 +81,13 @@ static const struct ek_flag proxy_flags[] = {
      AT(peer_ca_file),
      .help = "`file` with the certificate authorities of the API servers; by default those of the "
              "kubeconfig or of the service account"},
+    {.name = "fallback-servers",
+     .type = EK_FLAG_STRINGS,
+     AT(fallback_servers),
+     .help =
+         "`addresses` (HOST:PORT) of API servers that the proxy reads the cluster from while the "
+         "server of the kubeconfig does not answer. Each proves kubernetes.default.svc by the "
+         "certificate authority of the kubeconfig"},
     {.name = "egress-proxy",
      .type = EK_FLAG_STRING,
      AT(egress_proxy),

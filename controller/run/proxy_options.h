@@ -19,6 +19,7 @@ struct ek_proxy_command_options {
     bool impersonate;         /* the users of client certificates */
     const char *peer_ca_file; /* "": of the client configuration */
     const char *egress_proxy; /* "": API servers are reached directly */
+    struct ek_flag_list fallback_servers;
     struct ek_flag_list identity_headers, identity_header_prefixes;
     bool access_log;
     int64_t discovery_ms;

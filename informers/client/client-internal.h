@@ -3,9 +3,10 @@
  * What the files of the API client share.
  *
  * client.c owns the calls and moves them between its lists (waiting for a time or for credentials,
- * running, doomed); call_trust.c decides which servers may see a credential; call.c sets one
- * attempt up as a libcurl transfer and collects what comes back; answer.c turns that into the error
- * a caller sees and decides about another attempt; url.c knows addresses.
+ * running, doomed); fallback.c chooses the server of a call that names none; call_trust.c decides
+ * which servers may see a credential; call.c sets one attempt up as a libcurl transfer and collects
+ * what comes back; answer.c turns that into the error a caller sees and decides about another
+ * attempt; url.c knows addresses.
  */
 #ifndef INFORMERS_CLIENT_CLIENT_INTERNAL_H
 #define INFORMERS_CLIENT_CLIENT_INTERNAL_H
@@ -81,6 +82,9 @@ struct ek_call {
     struct call_list *list; /* the one of the client's lists that it is in */
 
     struct ek_request request; /* strings are owned by the call */
+    bool falls_back;           /* of no server of its own: request.connect_to is that of a fallback,
+                                  NULL at the configured server */
+    size_t turn;               /* of the client, when the attempt began */
     ek_response_fn on_done;
     void *ctx;
 
@@ -108,6 +112,9 @@ struct ek_client {
     struct server_address server;
     char *user_agent;
     char *egress; /* ek_client_set_egress; NULL: none */
+    char **fallbacks;
+    size_t n_fallbacks;
+    size_t turn; /* 0: the configured server, else fallbacks[turn - 1] */
     struct ek_credentials *credentials;
     struct ek_http *lanes[LANE_MAX]; /* pools for new transfers; NULL until needed */
     uint64_t lane_tls[LANE_MAX];     /* tls_generation they were made for */
@@ -138,6 +145,13 @@ int server_address_parse__(const struct ek_client_config *config, struct server_
 void server_address_done__(struct server_address *address);
 /* Splits "ip:port" or "[ip]:port" into owned parts (host with its brackets). EK_E_INVAL. */
 int host_port_split__(const char *text, char **ret_host, char **ret_port, struct ek_err *err);
+
+/* fallback.c */
+/* Chooses the server of an attempt that is about to begin. */
+void fallback_aim__(struct ek_call *call);
+/* Takes note of how the attempt ended. */
+void fallback_note__(const struct ek_call *call, CURLcode result);
+void fallback_done__(struct ek_client *client);
 
 /* call.c */
 int call_attempt__(struct ek_call *call, struct ek_err *err);

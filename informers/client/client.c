@@ -116,7 +116,9 @@ static void start(struct ek_call *call)
     struct ek_err err = {0};
 
     call->tries++;
+    fallback_aim__(call);
     if (call_attempt__(call, &err)) {
+        fallback_note__(call, CURLE_FAILED_INIT);
         fail(call, &err);
         return;
     }
@@ -186,6 +188,7 @@ static void on_transfer_done(void *transfer, CURLcode result)
 
     observe(call, result);
     doubt_connection(call, result);
+    fallback_note__(call, result);
     struct next_step step = answer_next_step__(call, result);
     if (step.what == STEP_REAUTHENTICATE &&
         ek_credentials_refused(client->credentials, call->auth)) {
@@ -291,6 +294,7 @@ struct ek_call *ek_client_send(struct ek_client *client, const struct ek_request
     call->ctx = ctx;
     copy_request(call, request);
     call_answer_reset__(call);
+    call->falls_back = !request->connect_to && !request->bearer && !request->tls_name;
     call->host = ek_xstrdup(request->connect_to ? request->connect_to : client->server.host_port);
     call->deadline = request->timeout_ms > 0 ? now + (uint64_t)request->timeout_ms : EK_NEVER;
     wait_until(call, now);
@@ -335,6 +339,7 @@ static void client_free(struct ek_client *client)
     ek_client_config_free(client->config);
     ek_free(client->user_agent);
     ek_free(client->egress);
+    fallback_done__(client);
     ek_free(client);
     curl_global_cleanup(); /* libcurl counts */
 }

@@ -16,6 +16,7 @@
  *   configured server       the configured credentials; over plain HTTP none at all, as kubectl
  *                           (client-go:tools/clientcmd/client_config.go, "only try to read the auth
  *                           information if we are secure")
+ *   fallback                the same, as for connect_to
  *   connect_to              the configured credentials, once the server has proven the name
  *                           kubernetes.default.svc, which every API server's certificate carries,
  *                           by the configured authority
@@ -132,6 +133,17 @@ void ek_call_cancel(struct ek_call *call);
  * (CONNECT). url: "http://ip:port" without credentials, copied; nothing of a request but its
  * address is shown to the proxy. To be called before the first request. */
 void ek_client_set_egress(struct ek_client *client, const char *url);
+
+/*
+ * Sets API servers of the cluster that requests for the configured server go to while no answer
+ * comes from there. A request that ends without an answer lets the requests after it go to the next
+ * server: the fallbacks one after the other, then the configured server again. The server that
+ * answers stays, so that readers do not go back in time when another one returns. addresses:
+ * n addresses "ip:port", copied. To be called once, before the first request. EK_E_INVAL for what
+ * is no address, with the address in the message, and where ek_client_verifies is false.
+ */
+int ek_client_set_fallbacks(struct ek_client *client, const char *const *addresses, size_t n,
+                            struct ek_err *err);
 
 /* Whether the configuration can prove a process that it does not name: it has an authority, and
  * verification is not switched off. Where not, a request with a bearer contacts nobody. */
