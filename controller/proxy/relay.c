@@ -159,6 +159,18 @@ void ek_relay_refuse(struct ek_relay *relay, int status, int64_t now_ms)
     refuse(relay, status);
 }
 
+/* The peer must not take what it has for the whole body: its connection ends. The client gets a
+ * response if none has begun. */
+static void refuse_body(struct ek_relay *relay, int status, enum ek_relay_end end)
+{
+    if (relay->headed) {
+        ek_relay_break__(relay, end);
+        return;
+    }
+    ek_relay_give_back__(relay, false);
+    refuse(relay, status);
+}
+
 static void begin_request(struct ek_relay *relay)
 {
     ek_h1_begin(&relay->request, false);
@@ -229,8 +241,8 @@ static bool read_request(struct ek_relay *relay)
     } else if (event == EK_H1_BAD && head) {
         relay->busy = true;
         refuse(relay, relay->request.status ? relay->request.status : 400);
-    } else if (event == EK_H1_BAD) { /* the peer must not take what it has for the whole body */
-        ek_relay_break__(relay, EK_RELAY_CLIENT_GONE);
+    } else if (event == EK_H1_BAD) {
+        refuse_body(relay, 400, EK_RELAY_CLIENT_GONE);
     }
     return true;
 }
@@ -577,6 +589,8 @@ void ek_relay_timeout(struct ek_relay *relay, int64_t now_ms)
         refuse(relay, 408);
     } else if (relay->state == EK_RELAY_IDLE && relay->down.len == 0) {
         ek_relay_enter__(relay, EK_RELAY_CLOSING);
+    } else if (owes_body(relay) && relay->down.len == 0) {
+        refuse_body(relay, 408, EK_RELAY_SLOW);
     } else {
         ek_relay_break__(relay, EK_RELAY_SLOW);
     }
