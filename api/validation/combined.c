@@ -11,7 +11,7 @@ struct fitting {
 };
 
 static struct fitting try(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
-                          yyjson_val *old, const struct ek_vpath *path)
+                          struct ek_vbefore *was, const struct ek_vpath *path)
 {
     struct ek_field_errors *errors = w->errors;
     size_t n_failed = w->n_failed, n_blocking = w->n_blocking, n_matched = w->n_matched;
@@ -21,7 +21,7 @@ static struct fitting try(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *va
     w->errors = NULL;
     w->unknown = &why;
     w->n_matched = 0;
-    ek_vnode_walk__(w, schema, value, old, path);
+    ek_vnode_walk__(w, schema, value, was, path);
     w->unknown = unknown;
     found = (struct fitting){.fits = w->n_failed == n_failed, .n_matched = w->n_matched};
     found.is_unsure = found.fits && why;
@@ -45,7 +45,7 @@ struct choice {
 
 /* first_only: no further one is looked at after one that fits. */
 static struct choice choose(struct ek_vwalk *w, yyjson_val *list, yyjson_val *value,
-                            yyjson_val *old, const struct ek_vpath *path, bool first_only)
+                            struct ek_vbefore *was, const struct ek_vpath *path, bool first_only)
 {
     struct choice choice = {0};
     size_t i, n, n_first = 0;
@@ -55,7 +55,7 @@ static struct choice choose(struct ek_vwalk *w, yyjson_val *list, yyjson_val *va
     {
         if (first_only && choice.n_fit)
             break;
-        struct fitting found = try(w, schema, value, old, path);
+        struct fitting found = try(w, schema, value, was, path);
         choice.n_fit += found.fits;
         choice.is_unsure |= found.is_unsure;
         if (found.fits && !choice.first) {
@@ -75,19 +75,19 @@ static struct choice choose(struct ek_vwalk *w, yyjson_val *list, yyjson_val *va
 
 /* The errors of the schema that comes nearest. */
 static void repeat_best(struct ek_vwalk *w, const struct choice *choice, yyjson_val *value,
-                        yyjson_val *old, const struct ek_vpath *path)
+                        struct ek_vbefore *was, const struct ek_vpath *path)
 {
     if (!choice->best)
         return;
     if (w->errors)
-        ek_vnode_walk__(w, choice->best, value, old, path);
+        ek_vnode_walk__(w, choice->best, value, was, path);
     else
         w->n_matched += choice->n_matched;
 }
 
 /* kube-openapi pkg/validation/validate/schema_props.go:Validate. */
-void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
-                    const struct ek_vpath *path)
+void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                    struct ek_vbefore *was, const struct ek_vpath *path)
 {
     yyjson_val *any = yyjson_obj_get(schema, "anyOf"), *one = yyjson_obj_get(schema, "oneOf");
     yyjson_val *all = yyjson_obj_get(schema, "allOf"), *not = yyjson_obj_get(schema, "not"), *part;
@@ -97,15 +97,15 @@ void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, y
     if (!any && !one && !all && !not )
         return;
     if (yyjson_arr_size(any)) {
-        const struct choice choice = choose(w, any, value, old, path, true);
+        const struct choice choice = choose(w, any, value, was, path, true);
         if (!choice.n_fit)
             ek_verror__(w, "",
                         "Invalid value: \"\": \"%s\" must validate at least one schema (anyOf)",
                         ek_vat__(w, path));
-        repeat_best(w, &choice, value, old, path);
+        repeat_best(w, &choice, value, was, path);
     }
     if (yyjson_arr_size(one)) {
-        const struct choice choice = choose(w, one, value, old, path, false);
+        const struct choice choice = choose(w, one, value, was, path, false);
         EK_AUTOFREE char *found = choice.n_fit
                                       ? ek_xasprintf("Found %zu valid alternatives", choice.n_fit)
                                       : ek_xasprintf("Found none valid");
@@ -114,12 +114,12 @@ void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, y
                 w, "",
                 "Invalid value: \"\": \"%s\" must validate one and only one schema (oneOf). %s",
                 ek_vat__(w, path), found);
-        repeat_best(w, &choice, value, old, path);
+        repeat_best(w, &choice, value, was, path);
     }
     yyjson_arr_foreach(all, i, n, part)
     {
         size_t before = w->n_failed;
-        ek_vnode_walk__(w, part, value, old, path);
+        ek_vnode_walk__(w, part, value, was, path);
         n_good += w->n_failed == before;
     }
     if (n_good != yyjson_arr_size(all))
@@ -127,7 +127,7 @@ void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, y
                     ek_vat__(w, path), n_good ? "" : ". None validated");
     if (!yyjson_is_obj(not ))
         return;
-    const struct fitting found = try(w, not, value, old, path);
+    const struct fitting found = try(w, not, value, was, path);
     if (found.fits && !found.is_unsure)
         ek_verror__(w, "", "Invalid value: \"\": \"%s\" must not validate the schema (not)",
                     ek_vat__(w, path));

@@ -15,10 +15,8 @@ static const char *text_of(struct ek_vwalk *w, yyjson_val *value, bool exact)
     return exact && yyjson_is_real(value) ? ek_arena_printf(w->arena, "%s.", text) : text;
 }
 
-/* What identifies an item, as JSON in the arena: the item, or its keys; NULL for an item that is
- * no object in a list that is a map. exact: to be compared, not shown. */
-static const char *identity(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *item, bool is_map,
-                            bool exact)
+const char *ek_videntity__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *item, bool is_map,
+                           bool exact)
 {
     yyjson_val *key, *keys = yyjson_obj_get(schema, "x-kubernetes-list-map-keys");
     EK_AUTO(ek_buf) out;
@@ -57,7 +55,7 @@ static void check_list(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *list,
     yyjson_arr_foreach(list, i, n, item)
     {
         const struct ek_vpath at = {.up = path, .step = EK_VSTEP_INDEX, .index = i};
-        const char *id = identity(w, schema, item, is_map, true);
+        const char *id = ek_videntity__(w, schema, item, is_map, true);
         if (!ek_work_do(w->work, 4))
             break;
         if (!id) {
@@ -69,42 +67,10 @@ static void check_list(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *list,
         const void *before = ek_map_get(&seen, id);
         if (before == &once)
             ek_verror__(w, ek_vpath_text__(w, &at, true), "Duplicate value: %s",
-                        w->hides ? "<value>" : identity(w, schema, item, is_map, false));
+                        w->hides ? "<value>" : ek_videntity__(w, schema, item, is_map, false));
         ek_map_put(&seen, id, before ? &twice : &once);
     }
     ek_map_done(&seen);
-}
-
-/* ---- Items before an update ---- */
-
-void ek_volds_init__(struct ek_volds *olds, struct ek_vwalk *w, yyjson_val *schema, yyjson_val *old)
-{
-    yyjson_val *item;
-    size_t i, n;
-
-    olds->schema = schema;
-    olds->is_map = !strcmp(ek_json_text(schema, "x-kubernetes-list-type"), "map");
-    ek_map_init(&olds->items);
-    yyjson_arr_foreach(olds->is_map && yyjson_is_arr(old) ? old : NULL, i, n, item)
-    {
-        const char *id = yyjson_is_obj(item) ? identity(w, schema, item, true, true) : NULL;
-        if (!ek_work_do(w->work, 4) || ek_arena_exhausted(w->arena))
-            break;
-        if (id && !ek_map_get(&olds->items, id))
-            ek_map_put(&olds->items, id, item);
-    }
-}
-
-void ek_volds_done__(struct ek_volds *olds)
-{
-    ek_map_done(&olds->items);
-}
-
-yyjson_val *ek_volds_find__(struct ek_volds *olds, struct ek_vwalk *w, yyjson_val *item)
-{
-    const char *id =
-        olds->items.n && yyjson_is_obj(item) ? identity(w, olds->schema, item, true, true) : NULL;
-    return id ? ek_map_get(&olds->items, id) : NULL;
 }
 
 /* ---- Embedded resources ---- */

@@ -123,7 +123,7 @@ static bool reads_unordered(const struct ek_cel_program *program, yyjson_val *sc
     if (!strstr(text, "==") && !strstr(text, "!=") && !strchr(text, '+'))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (reads[i].slot == SLOT_SELF && ends_unordered(schema, reads[i].path))
+        if (reads[i].slot < N_SLOTS && ends_unordered(schema, reads[i].path))
             return true;
     return false;
 }
@@ -156,11 +156,12 @@ static void compile_rule(struct ek_validator *v, yyjson_val *schema, yyjson_val 
                         : "no memory";
         return;
     }
-    rule->is_transition = ek_cel_program_uses(rule->program, SLOT_OLD_SELF) &&
-                          !yyjson_is_true(yyjson_obj_get(declared, "optionalOldSelf"));
+    rule->reads_old = ek_cel_program_uses(rule->program, SLOT_OLD_SELF);
+    rule->is_optional = yyjson_is_true(yyjson_obj_get(declared, "optionalOldSelf"));
     rule->reads_unordered = reads_unordered(rule->program, schema, text);
     if (*message)
         rule->message = ek_cel_compile(v->env, message, strlen(message), NULL, NULL);
+    rule->message_reads_old = rule->message && ek_cel_program_uses(rule->message, SLOT_OLD_SELF);
 }
 
 int ek_vrules_compile__(struct ek_validator *v, struct ek_vnode *node)
@@ -177,8 +178,11 @@ int ek_vrules_compile__(struct ek_validator *v, struct ek_vnode *node)
     memset(node->rules, 0, yyjson_arr_size(list) * sizeof *node->rules);
     yyjson_arr_foreach(list, i, n, declared)
     {
-        if (*ek_json_text(declared, "rule"))
-            compile_rule(v, node->schema, declared, &node->rules[node->n_rules++]);
+        if (!*ek_json_text(declared, "rule"))
+            continue;
+        struct ek_vrule *rule = &node->rules[node->n_rules++];
+        compile_rule(v, node->schema, declared, rule);
+        node->reads_old |= rule->reads_old;
     }
     return 0;
 }
@@ -192,6 +196,18 @@ void ek_vrules_done__(struct ek_vnode *node)
 }
 
 /* ---- Evaluating ---- */
+
+/* A value that rules are evaluated for. */
+struct judged {
+    const struct ek_vnode *node;
+    yyjson_val *value;
+    struct ek_cel_val self, old_self; /* of the scratch of the walk */
+    bool has_old;                     /* there is a value before, and a rule reads it */
+    /* What rules without oldSelf may say if it is as before: the value, or in lists whose items are
+     * not known by keys and below what is new, the nearest one above with a value before. */
+    struct ek_vbefore *was;
+    const struct ek_vpath *path;
+};
 
 static bool is_over(void *arg)
 {
@@ -235,14 +251,17 @@ static const char *rule_text(struct ek_vwalk *w, const struct ek_vrule *rule)
     return trimmed(w, text, strlen(text));
 }
 
-/* What a rule says of a value that breaks it. */
+/* What a rule says of a value that breaks it. For a messageExpression oldSelf is no optional, and
+ * not there where it has no value (validation.go:validateExpressions). */
 static const char *detail_of(struct ek_vwalk *w, const struct ek_vrule *rule,
-                             const struct ek_cel_val *vars)
+                             const struct judged *of)
 {
     const char *message = ek_json_text(rule->rule, "message");
+    const struct ek_cel_val vars[N_SLOTS] = {of->self, of->old_self};
+    bool can = rule->message && (of->has_old || !rule->message_reads_old);
     struct ek_cel_result result;
 
-    if (rule->message && !w->hides && evaluate(w, rule->message, vars, &result) &&
+    if (can && !w->hides && evaluate(w, rule->message, vars, &result) &&
         result.value.kind == EK_CEL_STRING) {
         const char *text = trimmed(w, result.value.s, result.value.n);
         if (*text && strlen(text) <= MESSAGE_MAX && !strchr(text, '\n'))
@@ -252,16 +271,18 @@ static const char *detail_of(struct ek_vwalk *w, const struct ek_vrule *rule,
                     : ek_arena_printf(w->arena, "failed rule: %s", rule_text(w, rule));
 }
 
-static void refuse(struct ek_vwalk *w, const struct ek_vrule *rule, const struct ek_cel_val *vars,
-                   yyjson_val *value, const struct ek_vpath *path)
+static void refuse(struct ek_vwalk *w, const struct ek_vrule *rule, const struct judged *of)
 {
     const char *reason = ek_json_text(rule->rule, "reason"), *below;
+    yyjson_val *value = of->value;
 
+    if (!rule->reads_old && ek_vsame__(w, of->was))
+        return;
     if (!ek_vkeeps__(w)) {
         ek_verror__(w, "", "%s", "");
         return;
     }
-    const char *detail = detail_of(w, rule, vars), *at = ek_vpath_text__(w, path, true);
+    const char *detail = detail_of(w, rule, of), *at = ek_vpath_text__(w, of->path, true);
 
     below = ek_json_text(rule->rule, "fieldPath");
     below += *below == '.';
@@ -307,66 +328,85 @@ static void fail(struct ek_vwalk *w, yyjson_val *schema, const struct ek_vrule *
     }
 }
 
-static void check_rule(struct ek_vwalk *w, yyjson_val *schema, const struct ek_vrule *rule,
-                       yyjson_val *value, const struct ek_cel_val *self,
-                       const struct ek_vpath *path)
+static void check_rule(struct ek_vwalk *w, const struct ek_vrule *rule, const struct judged *of)
 {
-    const struct ek_cel_val vars[N_SLOTS] = {*self, {.kind = EK_CEL_OPTIONAL}};
+    struct ek_cel_val vars[N_SLOTS] = {of->self, of->old_self};
     struct ek_cel_result result;
 
     if (!rule->program) {
-        ek_vunknown__(w, path, "a rule does not compile: %s", rule->why);
+        ek_vunknown__(w, of->path, "a rule does not compile: %s", rule->why);
         return;
     }
-    if (rule->is_transition)
+    if (rule->reads_old && !of->has_old && !rule->is_optional)
         return;
     if (rule->reads_unordered && *w->unknown)
         return;
     if (rule->reads_unordered) {
-        ek_vunknown__(w, path, "a rule that compares lists without order is not evaluated: %s",
+        ek_vunknown__(w, of->path, "a rule that compares lists without order is not evaluated: %s",
                       rule_text(w, rule));
         return;
     }
+    if (rule->is_optional)
+        vars[SLOT_OLD_SELF] = (struct ek_cel_val){.kind = EK_CEL_OPTIONAL,
+                                                  .some = of->has_old ? &of->old_self : NULL};
     bool good = evaluate(w, rule->program, vars, &result) && result.value.kind == EK_CEL_BOOL;
     if (!good)
-        fail(w, schema, rule, &result.value, path);
+        fail(w, of->node->schema, rule, &result.value, of->path);
     else if (!result.value.b)
-        refuse(w, rule, vars, value, path);
+        refuse(w, rule, of);
 }
 
-/* The rules of a node of the schema at one value. */
-static void check_node(struct ek_vwalk *w, const struct ek_vnode *node, yyjson_val *value,
-                       const struct ek_vpath *path)
+/* The rules of a node of the schema at one value. old: NULL for a value that is new. */
+static void check_node(struct ek_vwalk *w, struct judged *of, yyjson_val *old)
 {
-    const char *why;
+    yyjson_val *schema = of->node->schema;
+    bool is_root = of->path->step == EK_VSTEP_ROOT;
+    const char *why, *why_old = NULL;
 
     ek_arena_reset(w->scratch);
-    const struct ek_cel_val self =
-        ek_vself__(w, node->schema, value, path->step == EK_VSTEP_ROOT, &why);
-    if (why) {
-        ek_vunknown__(w, path, "rules cannot be evaluated: %s", why);
+    of->self = ek_vself__(w, schema, of->value, is_root, &why);
+    of->old_self = ek_cel_null();
+    of->has_old = of->node->reads_old && old && !yyjson_is_null(old);
+    if (of->has_old)
+        of->old_self = ek_vself__(w, schema, old, is_root, &why_old);
+    if (why || why_old) {
+        ek_vunknown__(w, of->path, "rules cannot be evaluated: %s", why ? why : why_old);
         return;
     }
-    for (size_t i = 0; i < node->n_rules && !w->is_spent; i++)
-        check_rule(w, node->schema, &node->rules[i], value, &self, path);
+    for (size_t i = 0; i < of->node->n_rules && !w->is_spent; i++)
+        check_rule(w, &of->node->rules[i], of);
 }
 
-static void walk_rules(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
-                       const struct ek_vpath *path)
+/* A value and all below it. old: what oldSelf is, NULL for none; was: as in struct judged. */
+static void walk_rules(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                       struct ek_vbefore *was, const struct ek_vpath *path);
+
+static void walk_items(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                       struct ek_vbefore *was, const struct ek_vpath *path)
 {
-    const struct ek_vnode *node = ek_vnode_of__(w->validator, schema);
+    yyjson_val *items = yyjson_obj_get(schema, "items"), *item;
+    struct ek_volds olds;
+    size_t i, n;
+
+    ek_volds_init__(&olds, w, schema, old);
+    yyjson_arr_foreach(value, i, n, item)
+    {
+        const struct ek_vpath at = {.up = path, .step = EK_VSTEP_INDEX, .index = i};
+        struct ek_vbefore its = {.schema = items, .value = item};
+        its.old = ek_volds_find__(&olds, w, item);
+        walk_rules(w, items, item, its.old, its.old ? &its : was, &at);
+    }
+    ek_volds_done__(&olds);
+}
+
+static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                         struct ek_vbefore *was, const struct ek_vpath *path)
+{
+    struct ek_members olds;
     yyjson_val *key, *member;
     size_t i, n;
 
-    if (!schema || yyjson_is_null(value) || w->is_spent || !ek_work_do(w->work, 1))
-        return;
-    if (node && node->n_rules)
-        check_node(w, node, value, path);
-    yyjson_arr_foreach(yyjson_is_arr(value) ? value : NULL, i, n, member)
-    {
-        const struct ek_vpath at = {.up = path, .step = EK_VSTEP_INDEX, .index = i};
-        walk_rules(w, yyjson_obj_get(schema, "items"), member, &at);
-    }
+    ek_members_init(&olds, old, w->work);
     ek_json_each_member(value, i, n, key, member)
     {
         struct ek_vpath at = {.up = path};
@@ -374,14 +414,36 @@ static void walk_rules(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
         at.name = (struct ek_str){yyjson_get_str(key), yyjson_get_len(key)};
         yyjson_val *of = ek_vmember__(w->work, schema, at.name, &is_key);
         at.step = is_key ? EK_VSTEP_KEY : EK_VSTEP_FIELD;
-        if (of && ek_vexposed__(of))
-            walk_rules(w, of, member, &at);
+        if (!of || !ek_vexposed__(of))
+            continue;
+        struct ek_vbefore its = {.schema = of, .value = member};
+        its.old = ek_members_find(&olds, at.name);
+        struct ek_vbefore *its_was = ek_vis_type__(&at) ? NULL : its.old ? &its : was;
+        walk_rules(w, of, member, its.old, its_was, &at);
     }
+    ek_members_done(&olds);
 }
 
-void ek_vrules__(struct ek_vwalk *w, yyjson_val *object)
+static void walk_rules(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+                       struct ek_vbefore *was, const struct ek_vpath *path)
+{
+    struct judged of = {.value = value, .was = was, .path = path};
+
+    if (!schema || yyjson_is_null(value) || w->is_spent || !ek_work_do(w->work, 1))
+        return;
+    of.node = ek_vnode_of__(w->validator, schema);
+    if (of.node && of.node->n_rules)
+        check_node(w, &of, old);
+    if (yyjson_is_arr(value))
+        walk_items(w, schema, value, old, was, path);
+    else if (yyjson_is_obj(value))
+        walk_members(w, schema, value, old, was, path);
+}
+
+void ek_vrules__(struct ek_vwalk *w, yyjson_val *object, yyjson_val *old)
 {
     static const struct ek_vpath root = {.step = EK_VSTEP_ROOT};
+    struct ek_vbefore was = {.schema = w->validator->is.schema, .old = old, .value = object};
 
     if (!w->validator->env)
         return;
@@ -395,7 +457,7 @@ void ek_vrules__(struct ek_vwalk *w, yyjson_val *object)
     w->scratch = ek_arena_new(SCRATCH_MAX);
     w->budget = OBJECT_BUDGET;
     w->is_spent = false;
-    walk_rules(w, w->validator->is.schema, object, &root);
+    walk_rules(w, w->validator->is.schema, object, old, old ? &was : NULL, &root);
     ek_arena_free(w->scratch);
     w->scratch = NULL;
 }

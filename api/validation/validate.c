@@ -279,7 +279,7 @@ yyjson_val *ek_vmember__(struct ek_work *work, yyjson_val *schema, struct ek_str
 
 /* ---- The schema ---- */
 
-static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, struct ek_vbefore *was,
                  const struct ek_vpath *path);
 
 static bool flag(yyjson_val *schema, const char *name)
@@ -362,16 +362,15 @@ static void check_type(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
 
 /* ---- Values within ---- */
 
-static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
-                         const struct ek_vpath *path)
+static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                         struct ek_vbefore *was, const struct ek_vpath *path)
 {
     yyjson_val *key, *member, *name;
     size_t i, n;
     struct ek_members olds;
+    struct ek_vbefore before;
 
-    /* An atomic map changes as a whole. */
-    bool is_atomic = !strcmp(ek_json_text(schema, "x-kubernetes-map-type"), "atomic");
-    ek_members_init(&olds, is_atomic ? NULL : old, w->work);
+    ek_members_init(&olds, was ? was->old : NULL, w->work);
     ek_json_each_member(value, i, n, key, member)
     {
         struct ek_vpath at = {.up = path, .step = EK_VSTEP_FIELD};
@@ -382,7 +381,7 @@ static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *val
         if (!ek_work_do(w->work, 1))
             break;
         if (of)
-            walk(w, of, member, old ? ek_members_find(&olds, at.name) : NULL, &at);
+            walk(w, of, member, ek_vbefore_member__(w, was, &olds, &at, member, &before), &at);
     }
     ek_members_done(&olds);
     struct ek_members members;
@@ -399,8 +398,8 @@ static void walk_members(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *val
     ek_members_done(&members);
 }
 
-static void walk_items(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
-                       const struct ek_vpath *path)
+static void walk_items(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                       struct ek_vbefore *was, const struct ek_vpath *path)
 {
     yyjson_val *items = yyjson_obj_get(schema, "items"), *item;
     size_t i, n;
@@ -409,19 +408,22 @@ static void walk_items(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value
     w->n_matched++;
     if (!yyjson_is_obj(items))
         return;
-    ek_volds_init__(&olds, w, schema, old);
+    ek_volds_init__(&olds, w, was ? was->schema : NULL, was ? was->old : NULL);
     yyjson_arr_foreach(value, i, n, item)
     {
         const struct ek_vpath at = {.up = path, .step = EK_VSTEP_INDEX, .index = i};
-        walk(w, items, item, ek_volds_find__(&olds, w, item), &at);
+        struct ek_vbefore before = {.value = item, .old = ek_volds_find__(&olds, w, item)};
+        if (before.old)
+            before.schema = yyjson_obj_get(was->schema, "items");
+        walk(w, items, item, before.old ? &before : NULL, &at);
     }
     ek_volds_done__(&olds);
 }
 
 /* A value against a schema. The number of checks that match is counted as the server does: it
  * chooses among the schemas of anyOf by it (schema.go:Validate). */
-void ek_vnode_walk__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
-                     const struct ek_vpath *path)
+void ek_vnode_walk__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                     struct ek_vbefore *was, const struct ek_vpath *path)
 {
     size_t before = w->n_failed;
     bool has_type = *ek_json_text(schema, "type") || flag(schema, "x-kubernetes-int-or-string") ||
@@ -443,26 +445,26 @@ void ek_vnode_walk__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, 
     w->n_matched += has_type + 4;
     if (yyjson_is_str(value))
         w->n_matched += ek_vformat__(ek_json_text(schema, "format"), EK_STR("")) != EK_VFORMAT_NONE;
-    ek_vcombined__(w, schema, value, old, path);
+    ek_vcombined__(w, schema, value, was, path);
     if (yyjson_is_arr(value))
-        walk_items(w, schema, value, old, path);
+        walk_items(w, schema, value, was, path);
     ek_vscalar__(w, schema, value, path);
     ek_venum__(w, schema, value, path);
     ek_vsize__(w, schema, yyjson_is_obj(value) ? value : NULL, path);
     if (yyjson_is_obj(value))
-        walk_members(w, schema, value, old, path);
+        walk_members(w, schema, value, was, path);
 }
 
 /* The same, but for what is wrong with a value that was so before: apiextensions-apiserver,
- * pkg/apiserver/validation/ratcheting.go. old: the value before the update; NULL: none. */
-static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
+ * pkg/apiserver/validation/ratcheting.go. was: the value before the update; NULL: none. */
+static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, struct ek_vbefore *was,
                  const struct ek_vpath *path)
 {
     size_t n_failed = w->n_failed, n_blocking = w->n_blocking;
     size_t n_kept = w->errors ? w->errors->n : 0;
 
-    ek_vnode_walk__(w, schema, value, old, path);
-    if (!old || w->n_failed == n_failed || !ek_json_equal_within(old, value, w->work))
+    ek_vnode_walk__(w, schema, value, was, path);
+    if (w->n_failed == n_failed || !ek_vsame__(w, was))
         return;
     w->n_failed = n_failed;
     w->n_blocking = n_blocking;
@@ -473,7 +475,9 @@ static void walk(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjs
 void ek_vschema__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old)
 {
     static const struct ek_vpath root = {.step = EK_VSTEP_ROOT};
-    walk(w, schema, value, old, &root);
+    struct ek_vbefore was = {.schema = schema, .old = old, .value = value};
+
+    walk(w, schema, value, old ? &was : NULL, &root);
 }
 
 /* ---- Pruning ---- */
@@ -555,7 +559,7 @@ static void as_created(struct ek_vwalk *w, yyjson_val *object)
     ek_vschema__(w, w->validator->is.schema, object, NULL);
     ek_vembedded__(w, w->validator->is.schema, object, &root_path);
     ek_vlists__(w, w->validator->is.schema, object, &root_path);
-    ek_vrules__(w, object);
+    ek_vrules__(w, object, NULL);
 }
 
 void ek_validate(struct ek_validator *validator, yyjson_val *object, struct ek_arena *arena,

@@ -17,9 +17,6 @@
  * words of the API server (kube-openapi pkg/validation, apimachinery pkg/util/validation/field).
  * What the functions here cannot decide as the API server does is `unknown`, never an error.
  *
- * Rules compare transitions only with oldSelf; no object here has one, so those rules do not apply,
- * as for a create.
- *
  * Pure. A validator is immutable after its birth; it may be used by one thread at a time, as CEL
  * environments and the caller's arena are.
  */
@@ -74,8 +71,9 @@ struct ek_custom_write {
 /*
  * Fills ret with all that an API server refuses a write for, in its order (422; one of its orders,
  * where that follows a map of Go): kind, metadata, the schema, embedded resources, lists, rules.
- * What an update leaves as it was is not refused. Texts live in the arena. *ret_unknown: why not
- * all was decided, NULL. work may be NULL.
+ * What the schema or a rule without oldSelf says of a value that an update leaves as it was is no
+ * error (KEP-4008); rules see the value before as oldSelf. Texts live in the arena. *ret_unknown:
+ * why not all was decided, NULL. work may be NULL.
  */
 void ek_validate_write(struct ek_validator *validator, const struct ek_custom_write *write,
                        struct ek_arena *arena, struct ek_work *work, struct ek_field_errors *ret,

@@ -7,6 +7,7 @@
 #include "api/cel/cel.h"
 #include "api/cel/regex/regex.h"
 #include "api/decode/custom.h"
+#include "api/members.h"
 #include "api/schema/schema.h"
 #include "api/validation/validate.h"
 
@@ -16,8 +17,10 @@ struct ek_vrule {
     struct ek_cel_program *program; /* NULL: the rule does not compile, why says what is wrong */
     struct ek_cel_program *message; /* messageExpression; NULL: none, or it does not compile */
     const char *why;                /* of the validator's arena */
-    bool is_transition;             /* reads oldSelf, and oldSelf is not optional */
-    bool reads_unordered;           /* may compare lists whose order does not count */
+    bool reads_old;                 /* the rule reads oldSelf */
+    bool is_optional;               /* oldSelf is an optional */
+    bool message_reads_old;
+    bool reads_unordered; /* may compare lists whose order does not count */
 };
 
 /* What a node of the schema needs beside its text, found by the address of the node. */
@@ -27,6 +30,7 @@ struct ek_vnode {
     const char *why;
     struct ek_vrule *rules; /* of the validator's arena */
     size_t n_rules;
+    bool reads_old; /* one of the rules does */
 };
 
 struct ek_validator {
@@ -91,12 +95,36 @@ const struct ek_vnode *ek_vnode_of__(const struct ek_validator *validator, yyjso
 yyjson_val *ek_vmember__(struct ek_work *work, yyjson_val *schema, struct ek_str name,
                          bool *ret_is_key);
 
+/* A value and what it was before an update. */
+enum ek_vsame { EK_VSAME_UNKNOWN, EK_VSAME_YES, EK_VSAME_NO };
+struct ek_vbefore {
+    yyjson_val *schema; /* of the value itself, not one of allOf, anyOf, oneOf or not */
+    yyjson_val *old, *value;
+    enum ek_vsame same; /* what ek_vsame__ found */
+};
+
+/* Whether the value is as before, for which an API server forgives its errors: equal, items of maps
+ * in any order, all members known to the schema (equality.go:CachedDeepEqual). NULL: there is no
+ * value before. */
+bool ek_vsame__(struct ek_vwalk *w, struct ek_vbefore *before);
+
+/* Whether the last step of a path is the apiVersion or the kind of the object: errors of these are
+ * never forgiven (ratcheting.go:SubPropertyValidator). */
+bool ek_vis_type__(const struct ek_vpath *path);
+
+/* Fills ret with what is known of the member at path, whose value that is, from the object before,
+ * whose members olds are. NULL: it was not there, or nothing of it is forgiven. before may be NULL.
+ */
+struct ek_vbefore *ek_vbefore_member__(struct ek_vwalk *w, const struct ek_vbefore *before,
+                                       struct ek_members *olds, const struct ek_vpath *path,
+                                       yyjson_val *value, struct ek_vbefore *ret);
+
 /* A value against the schema, whatever it was before; and against those in it (allOf, anyOf, oneOf,
  * not). */
-void ek_vnode_walk__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
-                     const struct ek_vpath *path);
-void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old,
-                    const struct ek_vpath *path);
+void ek_vnode_walk__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                     struct ek_vbefore *was, const struct ek_vpath *path);
+void ek_vcombined__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+                    struct ek_vbefore *was, const struct ek_vpath *path);
 
 /* A value, which was old before (NULL: it was not there), against a schema. */
 void ek_vschema__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value, yyjson_val *old);
@@ -110,6 +138,11 @@ void ek_venum__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
 /* The number of items, or of members; value may be NULL. */
 void ek_vsize__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
                 const struct ek_vpath *path);
+
+/* What identifies an item of a list, as JSON in the arena: the item, or its keys; NULL for an item
+ * that is no object in a list that is a map. exact: to be compared, not shown. */
+const char *ek_videntity__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *item, bool is_map,
+                           bool exact);
 
 /* The items of a list before an update, found for those after it. Items of maps are known by their
  * keys, those of all other lists not at all
@@ -156,8 +189,8 @@ void ek_vlists__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
 int ek_vrules_compile__(struct ek_validator *validator, struct ek_vnode *node);
 void ek_vrules_done__(struct ek_vnode *node);
 
-/* Evaluates the rules at and below the root. */
-void ek_vrules__(struct ek_vwalk *w, yyjson_val *object);
+/* Evaluates the rules at and below the root. old: the object before an update; NULL: a create. */
+void ek_vrules__(struct ek_vwalk *w, yyjson_val *object, yyjson_val *old);
 
 /* The value that a rule sees where schema declares a type: fields under their escaped names, times,
  * durations and bytes as such, numbers as doubles. What the schema does not declare is left out.

@@ -88,9 +88,7 @@ void ek_validate_write(struct ek_validator *validator, const struct ek_custom_wr
         ek_vembedded__(&w, validator->is.schema, write->object, &root);
     if (!write->old || !has_bad_lists(&w, write->old))
         ek_vlists__(&w, validator->is.schema, write->object, &root);
-    ek_vrules__(&w, write->object);
-    if (write->old && validator->env)
-        ek_vunknown__(&w, NULL, "rules are evaluated without the object before the update");
+    ek_vrules__(&w, write->object, write->old);
     if (ek_work_is_over(work))
         ek_vunknown__(&w, NULL, "the object takes too long to validate");
 }

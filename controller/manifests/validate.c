@@ -22,32 +22,6 @@ static int validator_of(struct ek_ci *ci, yyjson_val *crd, const struct ek_gvk *
     return rc;
 }
 
-/* Whether a text is among those of errors. */
-static bool has(const struct ek_field_errors *errors, const char *text)
-{
-    for (size_t i = 0; i < errors->n; i++)
-        if (!strcmp(errors->texts[i], text))
-            return true;
-    return false;
-}
-
-/* Rules are evaluated without the object before: what they say of it alike is not of the update
- * (apiserver/pkg/cel: ratcheting, which keeps what is as it was). */
-static void forgive(struct ek_validator *validator, const struct ek_custom_write *write,
-                    struct ek_field_errors *errors)
-{
-    const struct ek_custom_write before = {.object = write->old, .is_status = write->is_status};
-    struct ek_field_errors old = {0};
-    const char *unknown;
-    size_t n = 0;
-
-    ek_validate_write(validator, &before, errors->arena, NULL, &old, &unknown);
-    for (size_t i = 0; i < errors->n; i++)
-        if (!has(&old, errors->texts[i]))
-            errors->texts[n++] = errors->texts[i];
-    errors->n = n;
-}
-
 int ek_ci_validate(struct ek_ci *ci, yyjson_val *crd, const struct ek_gvk *kind,
                    const struct ek_custom_write *write, const char **ret_refusal,
                    struct ek_err *err)
@@ -63,8 +37,6 @@ int ek_ci_validate(struct ek_ci *ci, yyjson_val *crd, const struct ek_gvk *kind,
         return rc;
     struct ek_arena *arena = ek_arena_new(VALIDATION_MAX);
     ek_validate_write(validator, write, arena, NULL, &errors, &unknown);
-    if (errors.n && write->old)
-        forgive(validator, write, &errors);
     ek_buf_init(&text, VALIDATION_MAX);
     ek_field_errors_join(&errors, &text);
     if (errors.n)

@@ -25,18 +25,26 @@ static bool is_undecided(const char *name)
     return false;
 }
 
-/* A definition with one version v1, whose spec has that schema (JSON). */
-static yyjson_doc *definition(const char *spec)
+/* A definition with one version v1, whose objects have that schema (JSON). */
+static yyjson_doc *definition_of(const char *schema)
 {
     EK_AUTOFREE char *text = ek_xasprintf(
         "{\"spec\":{\"group\":\"g.test\",\"names\":{\"kind\":\"Thing\",\"plural\":\"things\"},"
         "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
-        "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":%s}}}}]}}",
-        spec);
+        "\"openAPIV3Schema\":%s}}]}}",
+        schema);
     yyjson_doc *doc = ek_json_parse(text, strlen(text), NULL);
 
     ck_assert_ptr_nonnull(doc);
     return doc;
+}
+
+/* The same for the schema of the spec. */
+static yyjson_doc *definition(const char *spec)
+{
+    EK_AUTOFREE char *text =
+        ek_xasprintf("{\"type\":\"object\",\"properties\":{\"spec\":%s}}", spec);
+    return definition_of(text);
 }
 
 static char *written(yyjson_val *value)
@@ -282,6 +290,74 @@ START_TEST(work_is_bounded)
 }
 END_TEST
 
+/* An object, before or after an update. */
+static yyjson_doc *object_of(yyjson_val *row, const char *spec, size_t status)
+{
+    EK_AUTOFREE char *text = written(yyjson_obj_get(row, spec));
+    yyjson_val *is = yyjson_arr_get(yyjson_obj_get(row, "status"), status);
+    EK_AUTOFREE char *more = is ? written(is) : NULL;
+    EK_AUTOFREE char *all = ek_xasprintf(
+        "{\"apiVersion\":\"g.test/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"a\"},"
+        "\"spec\":%s%s%s}",
+        text, more ? ",\"status\":" : "", more ? more : "");
+    yyjson_doc *doc = ek_json_parse(all, strlen(all), NULL);
+
+    ck_assert_ptr_nonnull(doc);
+    return doc;
+}
+
+static void check_update(yyjson_val *row, struct ek_arena *arena)
+{
+    const char *name = ek_json_text(row, "name"), *unknown;
+    EK_AUTOFREE char *schema = written(yyjson_obj_get(row, "schema"));
+    yyjson_doc *crd = definition_of(schema);
+    yyjson_doc *old = object_of(row, "old", 0), *new = object_of(row, "new", 1);
+    const struct ek_custom_write write = {.object = yyjson_doc_get_root(new),
+                                          .old = yyjson_doc_get_root(old),
+                                          .is_status = yyjson_obj_get(row, "status") != NULL};
+    struct ek_validator *validator = NULL;
+    struct ek_field_errors errors;
+    struct ek_err err = {0};
+    EK_AUTO(ek_buf) all;
+
+    ek_buf_init(&all, EK_BUF_SMALL_MAX);
+    ck_assert_msg(!ek_validator_new(yyjson_doc_get_root(crd), "v1", &validator, &err), "%s",
+                  err.message);
+    ek_validate_write(validator, &write, arena, NULL, &errors, &unknown);
+    if (errors.n)
+        ek_field_errors_join(&errors, &all);
+    ck_assert_msg(!strcmp(ek_buf_str(&all), ek_json_text(row, "refusal")), "%s: %s", name,
+                  ek_buf_str(&all));
+    /* Lists are compared with those before as lists, also those without order. */
+    ck_assert_msg(!unknown == (strcmp(name, "lists compared with those before") != 0), "%s: %s",
+                  name, unknown ? unknown : "known");
+    ek_validator_free(validator);
+    yyjson_doc_free(new);
+    yyjson_doc_free(old);
+    yyjson_doc_free(crd);
+}
+
+START_TEST(updates_are_judged_as_by_an_api_server)
+{
+    static const char path[] = EK_TEST_DATA "/validation/updates.jsonl";
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t size = 0, n = 0;
+
+    ck_assert_msg(file != NULL, "%s", path);
+    for (ssize_t len; (len = getline(&line, &size, file)) > 0; n++) {
+        yyjson_doc *doc = ek_json_parse(line, (size_t)len, NULL);
+        struct ek_arena *arena = ek_arena_new(ARENA_MAX);
+        check_update(yyjson_doc_get_root(doc), arena);
+        ek_arena_free(arena);
+        yyjson_doc_free(doc);
+    }
+    ck_assert_uint_ge(n, 50);
+    free(line);
+    fclose(file);
+}
+END_TEST
+
 /* Of a list, "head", n times the item with its number, "tail". */
 static char *long_list(const char *head, unsigned n, const char *item, const char *tail)
 {
@@ -394,6 +470,7 @@ int main(void)
     TCase *tcase = tcase_create("validate");
 
     tcase_add_test(tcase, objects_are_judged_as_by_an_api_server);
+    tcase_add_test(tcase, updates_are_judged_as_by_an_api_server);
     tcase_add_loop_test(tcase, olm_judges_without_defaults_and_rules, 0, EK_ARRAY_SIZE(stored));
     tcase_add_loop_test(tcase, values_are_hidden, 0, EK_ARRAY_SIZE(hidden));
     tcase_add_loop_test(tcase, what_is_not_evaluated_refuses_nothing, 0, EK_ARRAY_SIZE(unsure));
