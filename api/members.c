@@ -113,3 +113,15 @@ yyjson_mut_val *ek_members_find_mut(struct ek_members *members, struct ek_str na
 {
     return find(members, name);
 }
+
+yyjson_val **ek_array_items(yyjson_val *array)
+{
+    yyjson_val **items = ek_xalloc((yyjson_arr_size(array) + 1) * sizeof(void *)), *item;
+    size_t i, n;
+
+    yyjson_arr_foreach(array, i, n, item)
+    {
+        items[i] = item;
+    }
+    return items;
+}

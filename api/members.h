@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding members of an object by name, many of them, in time that grows with their number alone.
+ * Finding members of an object by name, and items of an array by place, many of them, in time that
+ * grows with their number alone.
  *
  * Lookups of the names of one object in another mostly follow one order: the member behind the
  * last one found is compared first. Small objects are searched from their start; for
@@ -44,5 +45,9 @@ void ek_members_done(struct ek_members *members);
 /* The value of the member of that name, NULL when there is none. */
 yyjson_val *ek_members_find(struct ek_members *members, struct ek_str name);
 yyjson_mut_val *ek_members_find_mut(struct ek_members *members, struct ek_str name);
+
+/* The items of an array, for access by place: owned, released by ek_free; no array: none, not NULL.
+ * Ends the process without memory, as ek_xalloc does. Any thread. */
+yyjson_val **ek_array_items(yyjson_val *array);
 
 #endif

@@ -52,19 +52,6 @@ static yyjson_mut_val *carry_members(yyjson_mut_doc *doc, yyjson_val *written, y
     return object;
 }
 
-/* The items of an array, owned. */
-static yyjson_val **items_of(yyjson_val *array)
-{
-    yyjson_val **items = ek_xalloc((yyjson_arr_size(array) + 1) * sizeof(void *)), *item;
-    size_t i, n;
-
-    yyjson_arr_foreach(array, i, n, item)
-    {
-        items[i] = item;
-    }
-    return items;
-}
-
 /* An array of another length than before: items are the same at its start and at its end, and by
  * their name between. */
 struct alignment {
@@ -76,9 +63,9 @@ struct alignment {
 
 static void align(struct alignment *a, yyjson_val *written, yyjson_val *before, yyjson_val *after)
 {
-    *a = (struct alignment){.written = items_of(written),
-                            .before = items_of(before),
-                            .after = items_of(after),
+    *a = (struct alignment){.written = ek_array_items(written),
+                            .before = ek_array_items(before),
+                            .after = ek_array_items(after),
                             .n_before = yyjson_arr_size(before),
                             .n_after = yyjson_arr_size(after)};
     size_t most = a->n_before < a->n_after ? a->n_before : a->n_after;

@@ -69,26 +69,14 @@ struct items {
     struct ek_map named; /* the place in `before` */
 };
 
-static yyjson_val **list_of(yyjson_val *array)
-{
-    yyjson_val **list = ek_xalloc((yyjson_arr_size(array) + 1) * sizeof(void *)), *item;
-    size_t i, n;
-
-    yyjson_arr_foreach(array, i, n, item)
-    {
-        list[i] = item;
-    }
-    return list;
-}
-
 static void items_init(struct items *items, const struct value *v)
 {
     bool known = yyjson_is_arr(v->before) && yyjson_is_arr(v->authored) &&
                  yyjson_arr_size(v->before) == yyjson_arr_size(v->authored);
-    yyjson_val **after = list_of(v->settled);
+    yyjson_val **after = ek_array_items(v->settled);
 
-    *items = (struct items){.before = list_of(known ? v->before : NULL),
-                            .authored = list_of(known ? v->authored : NULL),
+    *items = (struct items){.before = ek_array_items(known ? v->before : NULL),
+                            .authored = ek_array_items(known ? v->authored : NULL),
                             .n = known ? yyjson_arr_size(v->before) : 0,
                             .n_after = yyjson_arr_size(v->settled)};
     size_t most = items->n < items->n_after ? items->n : items->n_after;
@@ -130,7 +118,7 @@ static bool find_item(const struct items *items, size_t i, yyjson_val *item, siz
 
 static yyjson_mut_val *author_items(yyjson_mut_doc *doc, const struct value *v)
 {
-    yyjson_val **patched = list_of(v->patched), *settled;
+    yyjson_val **patched = ek_array_items(v->patched), *settled;
     yyjson_mut_val *array = yyjson_mut_arr(doc);
     struct items items;
     size_t i, n, was;
