@@ -149,8 +149,8 @@ static void note_unstored(const struct written *w, unsigned unstored)
                    w->request->kind.kind, key);
     if (unstored & EK_UNSTORED_FIELDS)
         ek_ci_note(w->ci,
-                   "%s %s: policies set fields that its CustomResourceDefinition does not have, "
-                   "which are not stored",
+                   "%s %s: an API server drops fields that policies set, because the "
+                   "CustomResourceDefinition does not declare the fields",
                    w->request->kind.kind, key);
 }
 
