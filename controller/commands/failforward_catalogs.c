@@ -4,8 +4,9 @@
 #include "controller/failforward/wants.h"
 #include "informers/clock.h"
 
-static void on_changed(void *ctx)
+static void on_changed(void *ctx, const char *source)
 {
+    (void)source;
     uv_stop(ctx); /* in a timer, the loop would wait for the next event first */
 }
 

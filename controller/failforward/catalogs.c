@@ -39,7 +39,7 @@ TAILQ_HEAD(reading_list, reading);
 
 struct ek_ff_catalogs {
     uv_loop_t *loop;
-    void (*changed)(void *ctx);
+    void (*changed)(void *ctx, const char *source);
     void *ctx;
     struct catalog_list list;
     struct reading_list readings;
@@ -189,7 +189,7 @@ static void on_done(void *ctx, const struct ek_err *err)
     catalog->due_ms =
         catalogs->now_ms() + (err ? EK_FF_CATALOG_RETRY_MS : EK_FF_CATALOG_REFRESH_MS);
     if (changed)
-        catalogs->changed(catalogs->ctx);
+        catalogs->changed(catalogs->ctx, catalog->key);
 }
 
 static void on_closed(void *ctx)
@@ -364,7 +364,7 @@ bool ek_ff_catalogs_get(const struct ek_ff_catalogs *catalogs, const char *names
 }
 
 struct ek_ff_catalogs *ek_ff_catalogs_new(uv_loop_t *loop, int64_t (*now_ms)(void),
-                                          void (*changed)(void *ctx), void *ctx)
+                                          void (*changed)(void *ctx, const char *source), void *ctx)
 {
     struct ek_ff_catalogs *catalogs = ek_xalloc(sizeof *catalogs);
 

@@ -44,9 +44,11 @@ struct ek_ff_catalog_want {
 };
 
 /* now_ms is the wall clock, in milliseconds since the epoch. changed is called from the loop after
- * a read that changed a graph or the reason for having none. It must not close the catalogs. */
+ * a read that changed the graph of a CatalogSource ("namespace/name", borrowed) or the reason for
+ * having none. It must not close the catalogs. */
 struct ek_ff_catalogs *ek_ff_catalogs_new(uv_loop_t *loop, int64_t (*now_ms)(void),
-                                          void (*changed)(void *ctx), void *ctx);
+                                          void (*changed)(void *ctx, const char *source),
+                                          void *ctx);
 
 /*
  * Takes the list of catalogs, without duplicates, forgets those that are not in it, and starts the

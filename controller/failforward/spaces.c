@@ -49,6 +49,25 @@ static struct ek_ff_space *make(const char *name)
     return space;
 }
 
+static bool names_changed_source(const struct ek_ff_spaces *spaces,
+                                 const struct ek_obj *subscription)
+{
+    yyjson_val *spec = ek_json_get(ek_obj_root(subscription), "spec", NULL);
+    EK_AUTOFREE char *source =
+        ek_xasprintf("%s/%s", ek_json_text(spec, "sourceNamespace"), ek_json_text(spec, "source"));
+
+    return ek_map_get(&spaces->sources, source) != NULL;
+}
+
+static void forget_sources(struct ek_ff_spaces *spaces)
+{
+    void *source;
+
+    for (size_t cursor = 0; ek_map_next(&spaces->sources, &cursor, NULL, &source);)
+        ek_free(source);
+    ek_map_done(&spaces->sources);
+}
+
 void ek_ff_spaces_list(struct ek_ff_spaces *spaces, struct ek_obj *const *subscriptions, size_t n)
 {
     struct ek_ff_space **next = ek_xalloc((n + 1) * sizeof(struct ek_ff_space *));
@@ -58,12 +77,15 @@ void ek_ff_spaces_list(struct ek_ff_spaces *spaces, struct ek_obj *const *subscr
         spaces->items[i]->listed = false;
     for (size_t i = 0; i < n; i++) {
         const char *name = ek_obj_namespace(subscriptions[i]);
-        if (count && !strcmp(next[count - 1]->name, name))
-            continue;
-        struct ek_ff_space *known = ek_ff_spaces_find(spaces, name);
-        next[count] = known ? known : make(name);
-        next[count++]->listed = true;
+        if (!count || strcmp(next[count - 1]->name, name) != 0) {
+            struct ek_ff_space *known = ek_ff_spaces_find(spaces, name);
+            next[count] = known ? known : make(name);
+            next[count++]->listed = true;
+        }
+        if (spaces->sources.n && names_changed_source(spaces, subscriptions[i]))
+            next[count - 1]->dirty = true;
     }
+    forget_sources(spaces);
     for (size_t i = 0; i < spaces->n; i++)
         if (!spaces->items[i]->listed)
             free_space(spaces->items[i]);
@@ -80,6 +102,7 @@ void ek_ff_spaces_done(struct ek_ff_spaces *spaces)
         free_space(spaces->items[i]);
     ek_free(spaces->items);
     ek_free(spaces->first);
+    forget_sources(spaces);
     *spaces = (struct ek_ff_spaces){0};
 }
 
@@ -111,6 +134,16 @@ void ek_ff_spaces_touch(struct ek_ff_spaces *spaces, const char *name, bool cons
         touch(space, consent);
     for (size_t i = 0; !name && i < spaces->n; i++)
         touch(spaces->items[i], consent);
+}
+
+void ek_ff_spaces_touch_source(struct ek_ff_spaces *spaces, const char *source)
+{
+    char *key;
+
+    if (ek_map_get(&spaces->sources, source))
+        return;
+    key = ek_xstrdup(source);
+    ek_map_put(&spaces->sources, key, key);
 }
 
 bool ek_ff_space_is_due(const struct ek_ff_space *space, int64_t now_ms)

@@ -9,6 +9,7 @@
 #ifndef CONTROLLER_FAILFORWARD_SPACES_H
 #define CONTROLLER_FAILFORWARD_SPACES_H
 
+#include "api/base/map.h"
 #include "reconcilers/failforward/judge.h"
 
 /* What is kept of a verdict, for metrics and debugging. */
@@ -40,10 +41,13 @@ struct ek_ff_spaces {
     size_t n;
     char *first; /* the next run begins with this namespace, or the next one; owned; NULL: with the
                     first one */
+    struct ek_map sources; /* CatalogSources that changed, by "namespace/name"; the values are the
+                              keys, owned */
 };
 
-/* Takes the namespaces of subscriptions (in the order of their keys). New ones are dirty; what is
- * known of others is forgotten. */
+/* Takes the namespaces of subscriptions (in the order of their keys). New ones are dirty, and those
+ * with a subscription that names a CatalogSource of ek_ff_spaces_touch_source; what is known of
+ * others is forgotten. */
 void ek_ff_spaces_list(struct ek_ff_spaces *spaces, struct ek_obj *const *subscriptions, size_t n);
 void ek_ff_spaces_done(struct ek_ff_spaces *spaces);
 
@@ -59,6 +63,10 @@ void ek_ff_spaces_begin_with(struct ek_ff_spaces *spaces, const struct ek_ff_spa
 /* Has a namespace judged again; NULL: all of them. consent: what was consented to may have changed,
  * so the verdicts on the namespace are not written any more. */
 void ek_ff_spaces_touch(struct ek_ff_spaces *spaces, const char *name, bool consent);
+
+/* Has the namespaces judged again whose subscriptions name this CatalogSource ("namespace/name",
+ * copied), from the next ek_ff_spaces_list on: a verdict depends on no other CatalogSource. */
+void ek_ff_spaces_touch_source(struct ek_ff_spaces *spaces, const char *source);
 
 /* True when the namespace is dirty or its time has come. */
 bool ek_ff_space_is_due(const struct ek_ff_space *space, int64_t now_ms);

@@ -78,6 +78,12 @@ void ek_ff_on_change(void *ctx, const char *namespace, bool consent)
     ek_ff_spaces_touch(&ff->spaces, namespace, consent);
 }
 
+void ek_ff_on_source(void *ctx, const char *source)
+{
+    struct failforward *ff = ctx;
+    ek_ff_spaces_touch_source(&ff->spaces, source);
+}
+
 /* ---- Observing ---- */
 
 /* What is served where both OLM and the reports are; NULL otherwise. */
@@ -530,11 +536,11 @@ static void on_served(void *ctx)
     ek_controller_observe(ff->controller);
 }
 
-static void on_catalog(void *ctx)
+static void on_catalog(void *ctx, const char *source)
 {
     struct failforward *ff = ctx;
 
-    ek_ff_spaces_touch(&ff->spaces, NULL, false);
+    ek_ff_spaces_touch_source(&ff->spaces, source);
     ek_controller_observe(ff->controller);
 }
 

@@ -18,10 +18,8 @@ static void on_catalog(void *ctx, enum ek_store_change change, const struct ek_o
                        const struct ek_obj *obj, bool initial)
 {
     (void)change;
-    (void)old;
-    (void)obj;
     (void)initial;
-    ek_ff_on_change(ctx, NULL, false);
+    ek_ff_on_source(ctx, ek_obj_key(obj ? obj : old));
 }
 
 static void on_hook(void *ctx, enum ek_store_change change, const struct ek_obj *old,

@@ -34,6 +34,9 @@ extern const struct ek_watch_row ek_ff_watch_rows[EK_FF_ROWS];
  * that of ek_watchset_set_seen. */
 void ek_ff_on_change(void *ctx, const char *namespace, bool consent);
 
+/* The same for a CatalogSource ("namespace/name"): the namespaces whose Subscriptions name it. */
+void ek_ff_on_source(void *ctx, const char *source);
+
 /* Watches what is served; NULL: nothing. */
 void ek_ff_watch_set(struct ek_watchset *set, const struct ek_ff_served *served);
 

@@ -39,9 +39,10 @@ static int64_t now_ms(void)
     return scene.now_ms;
 }
 
-static void on_changed(void *ctx)
+static void on_changed(void *ctx, const char *source)
 {
     ck_assert_ptr_eq(ctx, &scene);
+    ck_assert_msg(strchr(source, '/') != NULL, "%s", source);
     scene.n_changed++;
     uv_stop(&scene.loop);
 }
