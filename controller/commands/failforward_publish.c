@@ -54,7 +54,7 @@ struct upgrade {
     const struct ek_obj *sub;
     const char *package, *channel, *installed, *version;
     struct ek_ff_route route;
-    bool is_listed;
+    bool is_listed, is_unfinished;
 };
 
 static const char *installed_version(const struct ek_ffc_inputs *in, const struct ek_obj *sub,
@@ -67,6 +67,39 @@ static const char *installed_version(const struct ek_ffc_inputs *in, const struc
             !strcmp(ek_obj_namespace(csvs->items[i]), ek_obj_namespace(sub)))
             return ek_json_text(ek_json_get(ek_obj_root(csvs->items[i]), "spec", NULL), "version");
     return "";
+}
+
+static bool has_version(yyjson_val *names, const char *version)
+{
+    size_t i, n;
+    yyjson_val *name;
+
+    yyjson_arr_foreach(names, i, n, name)
+    {
+        if (yyjson_equals_str(name, version))
+            return true;
+    }
+    return false;
+}
+
+/* Plans of the version exist, and none is complete: the version counts as installed for OLM once
+ * its CSV exists, before its definitions are applied. */
+static bool is_unfinished(const struct ek_ffc_inputs *in, const struct ek_obj *sub,
+                          const char *version)
+{
+    const struct ek_ffc_list *plans = &in->lists[EK_FFC_PLANS];
+    bool unfinished = false;
+
+    for (size_t i = 0; i < plans->n; i++) {
+        yyjson_val *root = ek_obj_root(plans->items[i]);
+        if (strcmp(ek_obj_namespace(plans->items[i]), ek_obj_namespace(sub)) != 0 ||
+            !has_version(ek_json_get(root, "spec", "clusterServiceVersionNames", NULL), version))
+            continue;
+        if (!strcmp(ek_json_text(ek_json_get(root, "status", NULL), "phase"), "Complete"))
+            return false;
+        unfinished = true;
+    }
+    return unfinished;
 }
 
 static struct upgrade upgrade_of(const struct ek_ffc_inputs *in, const struct ek_obj *sub)
@@ -85,6 +118,10 @@ static struct upgrade upgrade_of(const struct ek_ffc_inputs *in, const struct ek
                                     .version = ek_str_from(u.version)};
     u.is_listed = *u.installed && !ek_ff_route_find(in->graph, &from, &u.route) &&
                   u.route.first.reach != EK_FF_REACH_NO_PACKAGE;
+    u.is_unfinished =
+        u.is_listed && !u.route.n && u.route.first.is_head && is_unfinished(in, sub, u.installed);
+    if (u.is_unfinished)
+        u.route.hops[u.route.n++] = u.installed;
     return u;
 }
 
@@ -156,7 +193,7 @@ static void judge(const struct upgrade *u, const struct ek_ff_bundles *bundles,
     const struct ek_ff_answer *first = &u->route.first;
 
     *ret = (struct judgement){.verdict = EK_FFP_ACCEPTED, .name = "Newest"};
-    if (first->reach == EK_FF_REACH_FOUND) {
+    if (first->reach == EK_FF_REACH_FOUND || u->is_unfinished) {
         judge_route(u, bundles, all, ret);
     } else if (first->reach == EK_FF_REACH_BROKEN) {
         *ret = (struct judgement){.verdict = EK_FFP_REFUSED, .name = "BrokenChannel"};

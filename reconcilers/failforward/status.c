@@ -21,8 +21,9 @@ const char *ek_ff_remedy(enum ek_ff_blocked blocked)
     static const char *const remedies[EK_FF_BLOCKED_MAX] = {
         [EK_FF_NOT_BLOCKED] = "",
         [EK_FF_INCOMPATIBLE_CRD] =
-            "Repair the objects that the message names, or serve the stored version; or the author "
-            "publishes a version whose CRD accepts them.",
+            "Repair the objects, of which the message names the first (evenkeel failforward check "
+            "--catalog lists them), or serve the stored version; or the author publishes a version "
+            "whose CRD accepts them.",
         [EK_FF_NEEDS_ADMIN] =
             "Grant the missing right, keep one OperatorGroup in the namespace, or correct the "
             "install mode.",
