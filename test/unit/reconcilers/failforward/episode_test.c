@@ -99,6 +99,61 @@ START_TEST(turns_end)
 }
 END_TEST
 
+/* Whatever came before, an operator that works after a failure has recovered; the version before
+ * the one that failed is no recovery while its upgrade is not over. */
+#define HELD                                                                                       \
+    "sub v2 v2; csv v1 Replacing ran; csv v2<v1 Failed/InstallComponentFailedNoRetry; plan p2 v2 " \
+    "Failed gen=2 ago=600 'C is invalid: x'; "
+#define V3(v3)                                                                                     \
+    ON "sub v3 v3; csv v1 Replacing ran; csv v2<v1 Replacing; csv v3<v2 " v3                       \
+       "; plan p3 v3 Complete gen=3 ago=30"
+#define V3_ALONE(v3) ON "sub v3 v3; csv v3<v2 " v3 "; plan p3 v3 Complete gen=3 ago=30"
+
+START_TEST(recovers)
+{
+    static const struct {
+        const char *scenes[8];
+        bool recovered[8];
+    } cases[] = {
+        /* the version that fixes it comes and goes */
+        {{ON G1, ON HELD, "og on; " HELD, ON HELD, V3("Pending/RequirementsNotMet"),
+          V3("Installing/InstallWaiting ran ago=1"), V3("Succeeded ran ago=1"),
+          V3_ALONE("Succeeded ran ago=9")},
+         {false, false, false, false, false, false, true, true}},
+        /* it is not healthy for a while, too */
+        {{ON G1, ON HELD, V3("Installing/InstallWaiting ran ago=40"), V3("Succeeded ran ago=1"),
+          V3_ALONE("Failed/ComponentUnhealthy ran ago=30"), V3_ALONE("Succeeded ran ago=9")},
+         {false, false, false, true, false, true}},
+        /* its CSV did not exist at first */
+        {{ON "sub v2 v1; csv v1 Succeeded ran ago=900; plan p2 v2 Failed gen=2 ago=600 'C is "
+             "invalid: x'",
+          ON G1, V3_ALONE("Succeeded ran ago=9")},
+         {false, false, true}},
+        /* a failure of no CSV begins no episode */
+        {{"og on; og; cat; sub v1 v1; csv v1 Succeeded ran ago=900",
+          ON "sub v1 v1; csv v1 Succeeded ran ago=900"},
+         {false, false}},
+    };
+    const struct ek_ff_given given = {0};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(cases); i++) {
+        struct ek_ff_memory memory = {0};
+        for (size_t k = 0; k < 8 && cases[i].scenes[k]; k++) {
+            struct ek_ff_scene scene;
+            struct ek_ff_judged j;
+            ek_ff_scene_init(&scene, cases[i].scenes[k]);
+            ek_ff_scene_judge(&scene, &given, &j);
+            ek_ff_remember(&j.state, &j.finding, EK_FF_NOW, &memory);
+            ck_assert_msg(memory.recovered == cases[i].recovered[k], "case %zu, scene %zu: %s", i,
+                          k, ek_ff_class_name(j.finding.class));
+            ck_assert(!memory.recovered || !*memory.failing);
+            ek_ff_note(&j.next, EK_FF_NOW, &memory);
+            ek_ff_scene_done(&scene);
+        }
+    }
+}
+END_TEST
+
 /* A version that is left behind counts once for the day. */
 START_TEST(hops)
 {
@@ -131,6 +186,7 @@ int main(void)
     tcase_add_test(tc, episodes);
     tcase_add_test(tc, turns);
     tcase_add_test(tc, turns_end);
+    tcase_add_test(tc, recovers);
     tcase_add_test(tc, hops);
     return ek_test_run("episode", tc);
 }
