@@ -102,10 +102,12 @@ static const struct ek_flag flags[] = {
     {.name = "catalog",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_ffc_options, catalog),
-     .help = "File-based catalog (`file` of JSON or YAML), published or not, to read the upgrade "
-             "graph from; also reports which installed versions it upgrades, and whether its "
-             "CustomResourceDefinitions accept the objects that exist. Without a catalog, whether "
-             "an edge leads on is not known, unless the recording has the catalog"},
+     .help =
+         "File-based catalog (`file` of JSON or YAML, or a ConfigMap with such texts), published "
+         "or not, to read the upgrade graph from; also reports which installed versions it "
+         "upgrades, and whether its "
+         "CustomResourceDefinitions accept the objects that exist. Without a catalog, whether "
+         "an edge leads on is not known, unless the recording has the catalog"},
     {.name = "registries",
      .type = EK_FLAG_BOOL,
      .offset = offsetof(struct ek_ffc_options, registries),

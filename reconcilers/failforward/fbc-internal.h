@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of a file-based catalog (operator-registry alpha/declcfg/load.go:LoadReader): JSON
- * values one after another, or YAML documents, each a blob with a schema. For the files of this
- * folder.
+ * values one after another, or YAML documents, each a blob with a schema; or a ConfigMap, each of
+ * whose values is such a text. For the files of this folder.
  */
 #ifndef RECONCILERS_FAILFORWARD_FBC_INTERNAL_H
 #define RECONCILERS_FAILFORWARD_FBC_INTERNAL_H

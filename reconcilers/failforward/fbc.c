@@ -87,13 +87,12 @@ static int read_json(struct ek_fbc *fbc, const char *p, size_t len, struct ek_er
     }
 }
 
-int ek_fbc_read(struct ek_fbc *fbc, const char *p, size_t len, size_t limit, struct ek_err *err)
+static int read_text(struct ek_fbc *fbc, const char *p, size_t len, size_t limit,
+                     struct ek_err *err)
 {
-    struct ek_err local = {0};
     size_t start = 0;
     yyjson_doc *doc = NULL;
 
-    err = err ? err : &local;
     while (start < len && is_white(p[start]))
         start++;
     if (start < len && p[start] == '{')
@@ -102,6 +101,58 @@ int ek_fbc_read(struct ek_fbc *fbc, const char *p, size_t len, size_t limit, str
     if (!rc)
         add_doc(fbc, doc);
     return rc;
+}
+
+/* Reads the values of a ConfigMap. Another ConfigMap in one of them is not read. */
+static int read_values(struct ek_fbc *fbc, yyjson_val *map, struct ek_err *err)
+{
+    yyjson_val *data = yyjson_obj_get(map, "data"), *key, *value;
+    size_t i, n;
+
+    if (strcmp(ek_json_text(map, "kind"), "ConfigMap") != 0 ||
+        strcmp(ek_json_text(map, "apiVersion"), "v1") != 0)
+        return 0;
+    ek_json_each_member(data, i, n, key, value)
+    {
+        size_t len = yyjson_get_len(value);
+        int rc = yyjson_is_str(value) ? read_text(fbc, yyjson_get_str(value), len, len, err) : 0;
+        if (!rc)
+            continue;
+        ek_err_prefix(err, "ConfigMap %s, %s",
+                      ek_json_text(yyjson_obj_get(map, "metadata"), "name"), yyjson_get_str(key));
+        return rc;
+    }
+    return 0;
+}
+
+static int read_config_maps(struct ek_fbc *fbc, struct ek_err *err)
+{
+    size_t n_docs = fbc->n, i, n;
+    int rc = 0;
+
+    for (size_t d = 0; d < n_docs && !rc; d++) {
+        yyjson_val *root = yyjson_doc_get_root(fbc->docs[d]), *value;
+        if (!yyjson_is_arr(root)) {
+            rc = read_values(fbc, root, err);
+            continue;
+        }
+        yyjson_arr_foreach(root, i, n, value)
+        {
+            rc = read_values(fbc, value, err);
+            if (rc)
+                break;
+        }
+    }
+    return rc;
+}
+
+int ek_fbc_read(struct ek_fbc *fbc, const char *p, size_t len, size_t limit, struct ek_err *err)
+{
+    struct ek_err local = {0};
+
+    err = err ? err : &local;
+    int rc = read_text(fbc, p, len, limit, err);
+    return rc ? rc : read_config_maps(fbc, err);
 }
 
 void ek_fbc_done(struct ek_fbc *fbc)

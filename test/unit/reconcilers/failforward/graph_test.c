@@ -177,6 +177,24 @@ static const struct {
      "found skips v3 1 head v3 "},
     {"another schema", "{\"schema\":\"olm.deprecations\",\"package\":\"p\"}", 0,
      "no package   0 head  "},
+    {"a ConfigMap",
+     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{"
+     "\"a.json\":\"{\\\"schema\\\":\\\"olm.channel\\\",\\\"package\\\":\\\"p\\\",\\\"name\\\":"
+     "\\\"stable\\\",\\\"entries\\\":[{\\\"name\\\":\\\"v1\\\"},{\\\"name\\\":\\\"v2\\\","
+     "\\\"replaces\\\":\\\"v1\\\"}]}\",\"b.yaml\":\"schema: olm.package\\nname: p\\n\",\"n\":1}}",
+     0, "found replaces v2 1 head v2 "},
+    {"a ConfigMap as YAML",
+     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  catalog: |\n    schema: "
+     "olm.channel\n    package: p\n    name: stable\n    entries: [{name: v1}, {name: v2, "
+     "replaces: v1}]\n",
+     0, "found replaces v2 1 head v2 "},
+    {"a ConfigMap in a ConfigMap",
+     "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    apiVersion: v1\n    kind: ConfigMap\n"
+     "    data: {b: '{\"schema\":\"olm.package\",\"name\":\"p\"}'}\n",
+     0, "no package   0 head  "},
+    {"a ConfigMap without data", "apiVersion: v1\nkind: ConfigMap\n", 0, "no package   0 head  "},
+    {"a ConfigMap of another kind of text", "apiVersion: v1\nkind: ConfigMap\ndata: {a: '{} 1'}\n",
+     EK_E_PARSE, NULL},
     {"nothing", " \n", 0, "no package   0 head  "},
     {"no catalog at all", "[]", 0, "no package   0 head  "},
     {"cut off", "{\"schema\":\"olm.channel\",", EK_E_PARSE, NULL},
