@@ -90,8 +90,9 @@ void ek_proxy_metrics_document(struct ek_proxy_metrics *metrics, const char *pee
  * its documents; age < 0: not known. */
 void ek_proxy_metrics_peer(struct ek_proxy_metrics *metrics, const char *peer, const char *why_not,
                            double age_s);
-/* certificate: "serving", or "client" for the one by which the proxy hands on the users of client
- * certificates. not_after_ms: the end of its validity, EK_TIME_UNSET when there is none. */
+/* certificate: "serving", "client" for the one by which the proxy hands on the users of client
+ * certificates, or "kubeconfig" for that of the proxy's own account. not_after_ms: the end of its
+ * validity, EK_TIME_UNSET when there is none. */
 void ek_proxy_metrics_certificate(struct ek_proxy_metrics *metrics, const char *certificate,
                                   int64_t not_after_ms);
 /* The peer is in no view any more: removes its series. */

@@ -211,6 +211,8 @@ static void put_certificates(struct process *p)
     if (trusts.ours)
         ek_proxy_metrics_certificate(p->proxy_metrics, "client",
                                      ek_tls_trust_not_after(trusts.ours));
+    ek_proxy_metrics_certificate(p->proxy_metrics, "kubeconfig",
+                                 ek_client_cert_not_after(p->client));
     ek_proxy_trusts_done(&trusts);
 }
 

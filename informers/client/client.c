@@ -430,6 +430,11 @@ const char *ek_client_server(const struct ek_client *client)
     return client->server.origin;
 }
 
+int64_t ek_client_cert_not_after(const struct ek_client *client)
+{
+    return ek_credentials_not_after(client->credentials);
+}
+
 void ek_client_set_egress(struct ek_client *client, const char *url)
 {
     ek_free(client->egress);

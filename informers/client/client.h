@@ -149,6 +149,10 @@ int ek_client_set_fallbacks(struct ek_client *client, const char *const *address
  * verification is not switched off. Where not, a request with a bearer contacts nobody. */
 bool ek_client_verifies(const struct ek_client *client);
 
+/* End of validity of the client certificate that the client shows now, from the configuration or a
+ * plugin, in milliseconds since the epoch; EK_TIME_UNSET without one. */
+int64_t ek_client_cert_not_after(const struct ek_client *client);
+
 /* The configured server, "https://host:port"; borrowed. */
 const char *ek_client_server(const struct ek_client *client);
 

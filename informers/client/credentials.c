@@ -464,6 +464,13 @@ enum ek_credentials_state ek_credentials_get(struct ek_credentials *credentials,
     return EK_CREDENTIALS_READY;
 }
 
+int64_t ek_credentials_not_after(const struct ek_credentials *credentials)
+{
+    const struct ek_auth *auth = credentials->auth;
+
+    return auth && auth->cert ? ek_tls_pem_not_after(auth->cert) : EK_TIME_UNSET;
+}
+
 bool ek_credentials_refused(struct ek_credentials *credentials, const struct ek_auth *used)
 {
     const struct ek_auth *now = credentials->auth;

@@ -71,6 +71,10 @@ enum ek_credentials_state {
 enum ek_credentials_state ek_credentials_get(struct ek_credentials *credentials, int64_t now_ms,
                                              struct ek_auth **ret_auth, struct ek_err *err);
 
+/* End of validity of the client certificate of the current credentials, in milliseconds since the
+ * epoch; EK_TIME_UNSET without one. */
+int64_t ek_credentials_not_after(const struct ek_credentials *credentials);
+
 /*
  * Reports that the server answered 401 to the snapshot used. Returns true when another request may
  * succeed: a token file is being read or a plugin runs again, or either already gave something

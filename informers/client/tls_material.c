@@ -83,6 +83,18 @@ int64_t ek_tls_not_after(const X509 *cert)
     return (int64_t)timegm(&tm) * 1000;
 }
 
+int64_t ek_tls_pem_not_after(const char *pem)
+{
+    BIO *bio = BIO_new_mem_buf(pem, -1);
+    X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+    int64_t end = cert ? ek_tls_not_after(cert) : EK_TIME_UNSET;
+
+    X509_free(cert);
+    BIO_free(bio);
+    ERR_clear_error();
+    return end;
+}
+
 void ek_tls_fingerprint(const X509 *cert, char hex[65])
 {
     unsigned char digest[EVP_MAX_MD_SIZE];

@@ -27,6 +27,9 @@ int ek_tls_pair_check(const char *cert, const char *cert_what, const char *key,
 /* End of validity in milliseconds since the epoch, EK_TIME_UNSET when it is unknown. */
 int64_t ek_tls_not_after(const X509 *cert);
 
+/* The same of the first certificate of pem. */
+int64_t ek_tls_pem_not_after(const char *pem);
+
 /* Writes the SHA-256 of the certificate's DER as lower-case hex; "" when it cannot be computed. */
 void ek_tls_fingerprint(const X509 *cert, char hex[65]);
 

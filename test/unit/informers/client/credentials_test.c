@@ -212,13 +212,15 @@ START_TEST(certificate_files_are_read_again)
     struct testpki_cert one =
         testpki_issue(&authority, &(struct testpki_spec){.common_name = "one"});
     struct testpki_cert two =
-        testpki_issue(&authority, &(struct testpki_spec){.common_name = "two"});
+        testpki_issue(&authority, &(struct testpki_spec){.common_name = "two", .ends_in_s = 86400});
     struct stand stand = {.config = ek_client_config_new()};
 
     stand.config->ca_file = put("ca", authority.cert, 0600);
     stand.config->cert_file = put("cert", one.cert, 0600);
     stand.config->key_file = put("key", one.key, 0600);
     stand_start(&stand);
+    int64_t end_ms = ek_credentials_not_after(stand.credentials);
+    ck_assert_int_gt(end_ms, 0);
     uint64_t first = generation(&stand, NOW);
     ck_assert_uint_eq(generation(&stand, NOW + 299999), first);
     ck_assert_int_eq(uv_run(&stand.loop, UV_RUN_NOWAIT), 0);
@@ -236,6 +238,7 @@ START_TEST(certificate_files_are_read_again)
     wait_change(&stand);
     uint64_t second = generation(&stand, NOW + 610000);
     ck_assert_uint_ne(second, first);
+    ck_assert_int_gt(ek_credentials_not_after(stand.credentials), end_ms + 3600000);
     replace("ca", other.cert);
     generation(&stand, NOW + 910000);
     wait_change(&stand);
