@@ -404,10 +404,11 @@ static void decide_f7(struct view *view)
 static void decide_failing(struct view *view)
 {
     enum ek_ff_cause cause = view->finding->cause;
+    bool is_left = view->csv->obj && !strcmp(view->memory->pinned, view->csv->name);
 
-    if (view->finding->is_stuck && !ek_ff_is_held(view->csv) &&
-        strcmp(view->memory->pinned, view->csv->name) != 0 && cause != EK_FF_PERMANENT &&
-        cause != EK_FF_REPAIRABLE && !dwelt(view, view->consent->grace_ms)) {
+    if (view->finding->is_stuck && !ek_ff_is_held(view->csv) && !is_left &&
+        cause != EK_FF_PERMANENT && cause != EK_FF_REPAIRABLE &&
+        !dwelt(view, view->consent->grace_ms)) {
         wait_until(view, view->memory->since_ms + view->consent->grace_ms,
                    "the version may still become healthy");
         return;
@@ -417,8 +418,9 @@ static void decide_failing(struct view *view)
                 "releases this version to the one that replaces it");
         return;
     }
-    /* A retry needs no grace when the cause is permanent: it is the only thing that may help. */
-    if ((cause == EK_FF_TRANSIENT || cause == EK_FF_UNKNOWN) &&
+    /* A retry needs no grace when the cause is permanent: it is the only thing that may help. The
+     * grace of a version that was held is over. */
+    if ((cause == EK_FF_TRANSIENT || cause == EK_FF_UNKNOWN) && !is_left &&
         !dwelt(view, view->consent->grace_ms)) {
         wait_until(view, view->memory->since_ms + view->consent->grace_ms,
                    "a transient failure may end without a write");

@@ -22,6 +22,9 @@
 #define LOST                                                                                       \
     "sub v2 v2; csv v1 Replacing ran; csv v2<v1 Pending/RequirementsNotMet; plan p2 v2 "           \
     "Installing gen=2 ago=600 retried=130; "
+#define MIN_KUBE_HELD                                                                              \
+    "sub v2 v2; csv v1 Replacing ran; csv v2<v1 Failed/InstallComponentFailedNoRetry ago=10; "     \
+    "plan p2 v2 Complete gen=2 ago=60; "
 #define G1_HELD                                                                                    \
     "sub v2 v2; csv v1 Replacing ran; csv v2<v1 Failed/InstallComponentFailedNoRetry "             \
     "'" EK_FF_PIN_MESSAGE "'; plan p2 v2 Failed gen=2 ago=600 'C is invalid: x'; "
@@ -114,6 +117,18 @@ static const struct ek_ff_step_row rows[] = {
      "Blocked:NoEdge",
      NULL,
      0},
+    {"a held version whose plan completed: no grace again",
+     ON MIN_KUBE_HELD,
+     {.pinned = "v2", .grace = 300},
+     "Blocked:NoEdge",
+     NULL,
+     0},
+    {"a held version whose plan completed: has OLM resolve",
+     ON MIN_KUBE_HELD,
+     {.from_failing = "v3", .pinned = "v2", .grace = 300},
+     "S3a",
+     "op",
+     EK_FF_POKE},
     {"4 G3: the switch", OFF G3, {.from_failing = "v3"}, "S2", "og0", EK_FF_SWITCH},
     {"4 G3: releases", ON G3 V3, {0}, "S3b", "v2", EK_FF_RELEASE},
     {"5 G4: waits", ON G4, {.from_failing = "v3", .grace = 300}, "S0", NULL, 0},
