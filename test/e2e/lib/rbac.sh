@@ -409,10 +409,10 @@ rows_of() { # round
 }
 
 # Over all parts: each permission has a row, each row a permission, and each row a script that takes it away.
-expect_every_row() {
+expect_every_row() { # of roles whose names grep finds with these arguments
   local round part way
-  names "$RUN/permissions" | sort >"$RUN/granted"
-  printf '%s\n' "${!SYMPTOM[@]}" | sort >"$RUN/rows"
+  names "$RUN/permissions" | grep "$@" | sort >"$RUN/granted"
+  printf '%s\n' "${!SYMPTOM[@]}" | grep "$@" | sort >"$RUN/rows"
   expect "permissions granted twice" "$(uniq -d "$RUN/granted")" ""
   expect "permissions without a row" "$(comm -23 "$RUN/granted" "$RUN/rows")" ""
   expect "rows without a permission" "$(comm -13 "$RUN/granted" "$RUN/rows")" ""

@@ -3,12 +3,13 @@
 # round in which the permission is taken away. rbac.sh proves the rows.
 #
 #   round PART WAY      In a round rbac_PART_e2e takes away the permissions of the rows that follow, all at once. WAY is
-#                       what runs meanwhile: check, run, or objects (a plan reads objects). none: there is no round.
+#                       what runs meanwhile: check, run, objects (a plan reads objects), or failforward (the subject
+#                       alone). none: there is no round.
 #   row PERMISSION SYMPTOM
 # A permission is ROLE VERB WHAT. A symptom is a place, and the text there that names the permission. Places: check
 # (problems of `evenkeel check`), status (problems of the ControlPlane), log (of `evenkeel run`), scrape (the answer to
-# a scraper), policy, gates and unread (the status of a policy, of gates, of a plan). old and rare are no places: the
-# text is what needs the permission.
+# a scraper), policy, gates and unread (the status of a policy, of gates, of a plan), ekff (any FailForwardStatus). old
+# and rare are no places: the text is what needs the permission.
 #
 # In a round no permission hides the symptom of another: API servers are not asked where they are not found, what the
 # leader writes needs the Lease, a status needs its object, and the status of a policy needs the policies. The subjects
@@ -139,6 +140,57 @@ for w in "$MUTATING" "$VALIDATING" validatingadmissionpolic{ies,ybindings} apise
   resourceslices leasecandidates; do
   row "evenkeel-plans list $w" "unread:$w."
 done
+
+round failforward failforward
+for w in subscriptions installplans clusterserviceversions operatorgroups operatorconditions catalogsources; do
+  row "evenkeel-failforward list $w" "log:$w.operators.coreos.com $UNREAD"
+done
+row "evenkeel-failforward list namespaces" "log:namespaces $UNREAD"
+row "evenkeel-failforward list $VALIDATING" "log:$VALIDATING.$ADMISSION $UNREAD"
+row "evenkeel-failforward list $MUTATING" "log:$MUTATING.$ADMISSION $UNREAD"
+for w in failforwardpolicies failforwardstatuses; do
+  row "evenkeel-failforward list $w" "log:$w.evenkeel.dev $UNREAD"
+done
+
+round failforward failforward
+for w in subscriptions installplans clusterserviceversions operatorgroups operatorconditions catalogsources; do
+  row "evenkeel-failforward watch $w" "log:$w.operators.coreos.com $UNREAD"
+done
+row "evenkeel-failforward watch namespaces" "log:namespaces $UNREAD"
+row "evenkeel-failforward watch $VALIDATING" "log:$VALIDATING.$ADMISSION $UNREAD"
+row "evenkeel-failforward watch $MUTATING" "log:$MUTATING.$ADMISSION $UNREAD"
+for w in failforwardpolicies failforwardstatuses; do
+  row "evenkeel-failforward watch $w" "log:$w.evenkeel.dev $UNREAD"
+done
+
+round failforward failforward
+row "evenkeel-failforward create failforwardstatuses" "log:cannot create resource \\\"failforwardstatuses\\\""
+
+round failforward failforward
+row "evenkeel-failforward patch failforwardstatuses/status" \
+  "log:cannot patch resource \\\"failforwardstatuses/status\\\""
+
+round failforward failforward
+row "evenkeel-failforward create events" "log:cannot create resource \\\"events\\\""
+
+round failforward failforward
+row "evenkeel-failforward patch events" "log:cannot patch resource \\\"events\\\""
+
+# Each right is that of a step, and each step is due in a namespace of its own.
+round failforward failforward
+for w in subscriptions{,/status} installplans{,/status} clusterserviceversions/status operatorgroups; do
+  row "evenkeel-failforward-assist patch $w" "ekff:cannot patch resource \"$w\""
+done
+row "evenkeel-failforward-force create clusterserviceversions" "ekff:cannot create resource \"clusterserviceversions\""
+row "evenkeel-failforward-force delete clusterserviceversions" "ekff:cannot delete resource \"clusterserviceversions\""
+
+# A CSV is deleted after its manifest was kept in a ConfigMap.
+round failforward failforward
+row "evenkeel-failforward-force patch configmaps" "ekff:cannot patch resource \"configmaps\""
+
+# The API server asks for it where an apply makes the ConfigMap.
+round failforward failforward
+row "evenkeel-failforward-force create configmaps" "ekff:cannot create resource \"configmaps\""
 
 round used none
 row "evenkeel-reader get /api/*" "old:API servers without aggregated discovery"
