@@ -150,7 +150,9 @@ static int run(void *parsed, char **args, int n_args)
     if (rc)
         return ek_ci_complain(&err);
     ek_ci_bind(&ci, ek_compat_minor(o->inputs.compat));
-    rc = check_empty(&ci, o, &err);
+    rc = ek_ci_check_policies(&ci, &err);
+    if (!rc)
+        rc = check_empty(&ci, o, &err);
     if (!rc)
         rc = run_all(&ci, o, &results, &err);
     int code = rc ? ek_ci_complain(&err) : exit_code(o, &results);
@@ -331,7 +333,8 @@ const struct ek_command ek_mutate_command = {
         "noted on stderr.\n\nExit "
         "codes: 0 success, and the results equal the golden files; 1 an object differs from "
         "its golden file or, without --expect, is denied, or a golden file has no object; 2 a "
-        "flag or a file is invalid, or the files have no policy or no object.\n\n  evenkeel "
+        "flag or a file is invalid, as is one with a policy that API servers refuse, or the files "
+        "have no policy or no object.\n\n  evenkeel "
         "mutate -f policies/ -f objects/\n  kustomize build . | evenkeel mutate -f policies/ "
         "-f - -o yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table",
     .groups = groups,

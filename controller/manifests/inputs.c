@@ -423,19 +423,24 @@ static const char *refusal(struct ek_ci *ci, size_t i)
     return !why && b->n_problems ? b->problems[0] : why;
 }
 
-/* Pairs a policy with its bindings. A policy that API servers cannot decode is bound to nothing,
- * and so is one whose bindings are all refused. */
+/* Why API servers refuse a policy; NULL for one that they take. */
+static const char *policy_refusal(struct ek_ci *ci, size_t i)
+{
+    const struct ek_policy *p = ci->compiled[i];
+    const char *why = undecoded(ci, ci->compiled_from[i], !p->native);
+
+    return !why && p->n_problems ? p->problems[0] : why;
+}
+
+/* Pairs a policy with its bindings. A policy that API servers refuse is bound to nothing, and so is
+ * one whose bindings are all refused. */
 static void bind_policy(struct ek_ci *ci, size_t at)
 {
     const struct ek_policy *policy = ci->compiled[at];
-    const char *error = undecoded(ci, ci->compiled_from[at], !policy->native);
     bool named = false;
 
-    if (error) {
-        ek_ci_note(ci, "policy %s is not used, because API servers refuse the policy: %s",
-                   policy->name, error);
+    if (policy_refusal(ci, at))
         return;
-    }
     for (size_t i = 0; i < ci->n_read_bindings; i++) {
         const struct ek_binding *b = ci->bindings[i];
         if (strcmp(b->policy_name, policy->name) != 0 || b->native != policy->native ||
@@ -465,4 +470,33 @@ void ek_ci_bind(struct ek_ci *ci, int compat_minor)
     for (size_t i = 0; i < ci->n_compiled; i++)
         bind_policy(ci, i);
     ek_order_sort(ci->bound, ci->n_bound);
+}
+
+/* The line of a field "spec.list[0].name" in the file of a policy; 0 where it is not known. */
+static size_t line_of_field(struct ek_ci *ci, const struct ek_ci_object *from, const char *field,
+                            size_t len)
+{
+    char *pointer = ek_arena_printf(ci->arena, "/%.*s", (int)len, field), *to = pointer;
+
+    for (const char *c = pointer; *c; c++)
+        if (*c != ']')
+            *to++ = (char)(*c == '.' || *c == '[' ? '/' : *c);
+    *to = '\0';
+    return ek_ci_line(from, pointer);
+}
+
+int ek_ci_check_policies(struct ek_ci *ci, struct ek_err *err)
+{
+    for (size_t i = 0; i < ci->n_compiled; i++) {
+        const struct ek_ci_object *from = ci->compiled_from[i];
+        const char *why = policy_refusal(ci, i), *colon = why ? strstr(why, ": ") : NULL;
+        size_t line = colon ? line_of_field(ci, from, why, (size_t)(colon - why)) : 0;
+        char at[24] = "";
+        if (line)
+            snprintf(at, sizeof at, ":%zu", line);
+        if (why)
+            return ek_err_set(err, EK_E_INVAL, "%s%s: policy %s: API servers refuse the policy: %s",
+                              from->source, at, ci->compiled[i]->name, why);
+    }
+    return 0;
 }

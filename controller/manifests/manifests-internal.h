@@ -216,6 +216,11 @@ int ek_ci_fetch(struct ek_ci *ci, const struct ek_cluster_options *cluster, stru
 /* Compiles policies and bindings and pairs them; compat_minor as in ek_policy_new. */
 void ek_ci_bind(struct ek_ci *ci, int compat_minor);
 
+/* After ek_ci_bind: EK_E_INVAL for the first policy that API servers refuse to create, with its
+ * file and line and the words of the server (reconcilers/mutation/policy.h: problems). Such
+ * policies are bound to nothing. */
+int ek_ci_check_policies(struct ek_ci *ci, struct ek_err *err);
+
 /* Says something once. */
 void ek_ci_note(struct ek_ci *ci, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
