@@ -301,7 +301,7 @@ static void lint_types(struct ek_linter *l, struct ek_type_findings *found)
         known = known || l->at->kinds[i].schema;
     for (size_t i = 0; i < found->n; i++) {
         const struct ek_type_finding *f = &found->list[i];
-        bool surely = f->all_kinds && !is_mild(f->problem);
+        bool surely = (f->all_kinds || f->denies) && !is_mild(f->problem);
         if (is_known_better(l, f))
             continue;
         ek_lint_add(l, surely ? EK_LINT_ERROR : EK_LINT_WARNING, rule_of(f->problem), f->field,

@@ -43,11 +43,18 @@ struct ek_binding_scope {
     const struct ek_cel_node *fold; /* whose elements, or accumulator, it is; NULL for keys */
 };
 
+/* The kinds that a finding is of, one bit each. */
+struct ek_type_of_kinds {
+    uint64_t holds;   /* for these */
+    uint64_t skipped; /* would hold for these, which do not come to the place */
+    bool by_test;     /* the expression asks whether the field is there */
+};
+
 /* Collects over all kinds. */
 struct ek_type_collector {
     struct ek_arena *arena;
     struct ek_type_finding *list;
-    uint64_t *kinds; /* one bit per kind, beside list */
+    struct ek_type_of_kinds *kinds; /* beside list */
     size_t n, cap;
     struct ek_type_write *writes;
     size_t n_writes, cap_writes;
@@ -63,13 +70,21 @@ const char *ek_type_text_of(struct ek_type_collector *to, const char *fmt, ...)
 /* Room for size octets, not zeroed; NULL likewise. */
 void *ek_type_room(struct ek_type_collector *to, size_t size);
 
+/* What a condition is for all objects of the kind. */
+enum ek_truth { EK_TRUTH_UNKNOWN, EK_TRUTH_TRUE, EK_TRUTH_FALSE };
+
 struct ek_typewalk {
     struct ek_type_collector *to;
-    unsigned kind; /* the bit that findings get */
+    const struct ek_typecheck_kind *kinds; /* all */
+    size_t n_kinds;
+    unsigned n_skipped; /* branches around the place that the kind does not take */
+    unsigned n_unsure;  /* branches and loops around the place that some objects do not come to */
+    unsigned kind;      /* the bit that findings get */
     const struct ek_policy *policy;
     const struct ek_type_gaps *gaps; /* NULL without */
     struct ek_shape object, params;  /* EK_SHAPE_ANY where there is no schema */
     struct ek_shape *variables;      /* n_variables of the policy's are known */
+    enum ek_truth *truths;           /* of these */
     size_t n_variables;
     const char *field; /* of the expression at work */
     const struct ek_cel_ast *ast;
@@ -91,8 +106,29 @@ struct ek_type_target {
 
 void ek_type_report(struct ek_typewalk *w, enum ek_type_problem problem, uint32_t position,
                     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* After a report of an unknown field at position: whether the expression asks for the field. */
+void ek_type_note_test(struct ek_typewalk *w, uint32_t position, bool is_test);
 void ek_type_write(struct ek_typewalk *w, const char *path, uint32_t position,
                    const struct ek_cel_node *value, bool removes);
+
+/* Whether a condition that asks for the kind is true for all objects of the kind at work. */
+enum ek_truth ek_type_truth(const struct ek_typewalk *w, const struct ek_cel_node *node);
+
+/* Around the walk of a branch of a conditional: the first one is taken where the condition is true.
+ */
+static inline void ek_type_enter_branch(struct ek_typewalk *w, enum ek_truth truth, bool first)
+{
+    w->n_skipped += truth == (first ? EK_TRUTH_FALSE : EK_TRUTH_TRUE);
+    w->n_unsure += truth == EK_TRUTH_UNKNOWN;
+}
+static inline void ek_type_leave_branch(struct ek_typewalk *w, enum ek_truth truth, bool first)
+{
+    w->n_skipped -= truth == (first ? EK_TRUTH_FALSE : EK_TRUTH_TRUE);
+    w->n_unsure -= truth == EK_TRUTH_UNKNOWN;
+}
+
+/* The objects of a kind. */
+struct ek_shape ek_type_shape_of(const struct ek_typecheck_kind *kind);
 
 /* The shape of an expression; reports wrong reads of fields. */
 struct ek_shape ek_type_infer(struct ek_typewalk *w, const struct ek_cel_node *node);

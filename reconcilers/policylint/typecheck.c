@@ -58,6 +58,18 @@ static bool grow(struct ek_type_collector *to, void **array, size_t n, size_t *c
     return true;
 }
 
+static void add_kind(struct ek_typewalk *w, size_t i)
+{
+    uint64_t kind = (uint64_t)1 << w->kind;
+
+    if (w->n_skipped) {
+        w->to->kinds[i].skipped |= kind;
+        return;
+    }
+    w->to->kinds[i].holds |= kind;
+    w->to->list[i].denies |= w->to->list[i].problem == EK_TYPE_ATOMIC && !w->n_unsure;
+}
+
 void ek_type_report(struct ek_typewalk *w, enum ek_type_problem problem, uint32_t position,
                     const char *fmt, ...)
 {
@@ -72,7 +84,7 @@ void ek_type_report(struct ek_typewalk *w, enum ek_type_problem problem, uint32_
         const struct ek_type_finding *f = &to->list[i];
         if (f->position == position && f->problem == problem && !strcmp(f->field, w->field) &&
             !strcmp(f->message, text)) {
-            to->kinds[i] |= (uint64_t)1 << w->kind;
+            add_kind(w, i);
             return;
         }
     }
@@ -81,11 +93,20 @@ void ek_type_report(struct ek_typewalk *w, enum ek_type_problem problem, uint32_
         !grow(to, (void **)&to->kinds, to->n, &cap, sizeof *to->kinds) ||
         !grow(to, (void **)&to->list, to->n, &to->cap, sizeof *to->list))
         return;
-    to->kinds[to->n] = (uint64_t)1 << w->kind;
+    to->kinds[to->n] = (struct ek_type_of_kinds){0};
     to->list[to->n++] = (struct ek_type_finding){.field = w->field,
                                                  .position = position,
                                                  .message = ek_type_text_of(to, "%s", text),
                                                  .problem = problem};
+    add_kind(w, to->n - 1);
+}
+
+void ek_type_note_test(struct ek_typewalk *w, uint32_t position, bool is_test)
+{
+    for (size_t i = 0; is_test && i < w->to->n; i++)
+        if (w->to->list[i].position == position && !strcmp(w->to->list[i].field, w->field) &&
+            w->to->list[i].problem == EK_TYPE_UNKNOWN_FIELD)
+            w->to->kinds[i].by_test = true;
 }
 
 /* A constant as JSON; NULL for what is none. */
@@ -118,6 +139,8 @@ void ek_type_write(struct ek_typewalk *w, const char *path, uint32_t position,
     struct ek_table_cursor at = ek_table_at(hash);
     size_t i;
 
+    if (w->n_skipped)
+        return;
     while (ek_table_next(&to->written, &at, &i))
         if (to->writes[i].position == position && to->writes[i].mutation == w->mutation &&
             !strcmp(to->writes[i].path, path))
@@ -156,7 +179,7 @@ static bool parse(struct ek_cel_env *env, const struct ek_expression *e, struct 
     return ek_cel_parse(e->text, strlen(e->text), &options, arena, ret, &issues) == 0;
 }
 
-static struct ek_shape shape_of(const struct ek_typecheck_kind *kind)
+struct ek_shape ek_type_shape_of(const struct ek_typecheck_kind *kind)
 {
     struct ek_shape shape = {.kind = EK_SHAPE_ANY, .path = "", .place = ""};
 
@@ -170,9 +193,11 @@ static struct ek_shape shape_of(const struct ek_typecheck_kind *kind)
     return shape;
 }
 
-/* Shapes outlive trees: what they hold is in the collector's arena or the schema. */
+/* Shapes outlive trees: what they hold is in the collector's arena or the schema. ret_truth: NULL,
+ * or gets what the expression is for all objects of the kind. */
 static struct ek_shape check(struct ek_typewalk *w, struct ek_cel_env *env,
-                             const struct ek_expression *e, const struct ek_type_target *target)
+                             const struct ek_expression *e, const struct ek_type_target *target,
+                             enum ek_truth *ret_truth)
 {
     struct ek_arena *arena = ek_arena_new(PARSE_LIMIT);
     struct ek_shape shape = {.kind = EK_SHAPE_ANY};
@@ -191,6 +216,8 @@ static struct ek_shape check(struct ek_typewalk *w, struct ek_cel_env *env,
             ek_type_expect(w, ast.root, target);
         else
             shape = ek_type_infer(w, ast.root);
+        if (ret_truth)
+            *ret_truth = ek_type_truth(w, ast.root);
         w->ast = NULL;
     }
     ek_arena_free(arena);
@@ -204,20 +231,40 @@ static void check_mutation(struct ek_typewalk *w, struct ek_cel_env *env,
         .shape = w->object, .name = "Object", .atomics = !m->replace_atomics, .writes = true};
 
     w->tests = false;
-    check(w, env, &m->expression, m->type == EK_MUTATION_APPLY ? &target : NULL);
+    check(w, env, &m->expression, m->type == EK_MUTATION_APPLY ? &target : NULL, NULL);
     if (m->safety == EK_SAFETY_CONDITION)
-        check(w, env, &m->condition, NULL);
+        check(w, env, &m->condition, NULL, NULL);
 }
 
-static void check_kind(struct ek_typewalk *w, struct ek_cel_env *env)
+/* False for a kind of which no object meets the matchConditions. */
+static bool check_conditions(struct ek_typewalk *w, struct ek_cel_env *env)
 {
     const struct ek_policy *policy = w->policy;
+    bool excluded = false;
 
     w->n_variables = 0;
-    for (size_t i = 0; i < policy->n_conditions; i++)
-        check(w, env, &policy->conditions[i], NULL);
+    w->n_unsure = w->n_skipped = 0;
+    for (size_t pass = 0; pass < 2; pass++) {
+        w->n_skipped = pass == 0 || excluded; /* the first pass finds out whether they are met */
+        for (size_t i = 0; i < policy->n_conditions; i++) {
+            enum ek_truth truth = EK_TRUTH_UNKNOWN;
+            check(w, env, &policy->conditions[i], NULL, &truth);
+            excluded |= truth == EK_TRUTH_FALSE;
+            w->n_unsure += pass == 1 && truth == EK_TRUTH_UNKNOWN;
+        }
+    }
+    return !excluded;
+}
+
+/* False for a kind that the policy has nothing to do with. */
+static bool check_kind(struct ek_typewalk *w, struct ek_cel_env *env)
+{
+    const struct ek_policy *policy = w->policy;
+    bool is_met = check_conditions(w, env);
+
     for (size_t i = 0; i < policy->n_variables; i++) {
-        w->variables[i] = check(w, env, &policy->variables[i], NULL);
+        w->truths[i] = EK_TRUTH_UNKNOWN;
+        w->variables[i] = check(w, env, &policy->variables[i], NULL, &w->truths[i]);
         w->n_variables = i + 1;
     }
     for (size_t i = 0; i < policy->n_mutations; i++) {
@@ -225,11 +272,12 @@ static void check_kind(struct ek_typewalk *w, struct ek_cel_env *env)
         check_mutation(w, env, &policy->mutations[i]);
     }
     for (size_t i = 0; i < policy->n_validations; i++) {
-        check(w, env, &policy->validations[i].expression, NULL);
-        check(w, env, &policy->validations[i].message_expression, NULL);
+        check(w, env, &policy->validations[i].expression, NULL, NULL);
+        check(w, env, &policy->validations[i].message_expression, NULL, NULL);
     }
     for (size_t i = 0; i < policy->n_annotations; i++)
-        check(w, env, &policy->annotations[i].value, NULL);
+        check(w, env, &policy->annotations[i].value, NULL, NULL);
+    return is_met;
 }
 
 /* ---- All kinds ---- */
@@ -254,15 +302,30 @@ static void name_kinds(struct ek_type_collector *to, const struct ek_typecheck_k
         for (size_t j = 0; j < to->n; j++)
             if (to->list[j].position == f->position && to->list[j].problem == f->problem &&
                 !strcmp(to->list[j].field, f->field))
-                together |= to->kinds[j];
+                together |= to->kinds[j].holds | to->kinds[j].skipped;
         for (unsigned k = 0; k < 64; k++)
-            if (to->kinds[i] >> k & 1u)
+            if (to->kinds[i].holds >> k & 1u)
                 put_kind(&text, &kinds[k].kind);
         f->kinds = ek_type_text_of(to, "%s", ek_buf_str(&text));
         to->failed = to->failed || text.failed;
         ek_buf_reset(&text);
-        f->all_kinds = together == checked;
+        f->all_kinds = (together & checked) == checked;
     }
+}
+
+/* Removes what holds for no kind that comes to the place, and questions whether a field is there
+ * that some kinds have. */
+static void drop_answered(struct ek_type_collector *to)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < to->n; i++) {
+        if (!to->kinds[i].holds || (to->kinds[i].by_test && !to->list[i].all_kinds))
+            continue;
+        to->kinds[kept] = to->kinds[i];
+        to->list[kept++] = to->list[i];
+    }
+    to->n = kept;
 }
 
 /* Removes each finding whose message is the beginning of the message of another finding of the same
@@ -280,7 +343,9 @@ static void drop_shorter(struct ek_type_collector *to)
                 strlen(to->list[j].message) > len && !strncmp(to->list[j].message, f->message, len))
                 longer = j;
         if (longer < to->n) {
-            to->kinds[longer] |= to->kinds[i];
+            to->kinds[longer].holds |= to->kinds[i].holds;
+            to->kinds[longer].skipped |= to->kinds[i].skipped;
+            to->list[longer].denies |= to->list[i].denies;
             to->list[i].position = EK_CEL_NOWHERE - 1; /* compared with no more */
         }
     }
@@ -340,7 +405,8 @@ int ek_typecheck_policy_at(const struct ek_policy *policy, const struct ek_typec
 {
     static const struct ek_typecheck_kind unknown = {.kind = {"", "", ""}};
     struct ek_type_collector to = {.arena = arena};
-    struct ek_typewalk w = {.to = &to, .policy = policy, .gaps = gaps, .params = shape_of(params)};
+    struct ek_typewalk w = {
+        .to = &to, .policy = policy, .gaps = gaps, .params = ek_type_shape_of(params)};
     struct ek_policy_envs envs = {0};
     struct ek_err err;
     uint64_t checked = 0;
@@ -348,25 +414,28 @@ int ek_typecheck_policy_at(const struct ek_policy *policy, const struct ek_typec
     *ret = (struct ek_type_findings){0};
     n_kinds = n_kinds < EK_TYPECHECK_KINDS_MAX ? n_kinds : EK_TYPECHECK_KINDS_MAX;
     w.variables = ek_type_room(&to, (policy->n_variables + 1) * sizeof *w.variables);
-    int rc = w.variables ? ek_policy_envs_init(&envs, policy->has_params,
-                                               policy->behaviour == EK_POLICY_EXTENDED, 0, &err)
-                         : EK_E_LIMIT;
+    w.truths = ek_type_room(&to, (policy->n_variables + 1) * sizeof *w.truths);
+    w.kinds = kinds;
+    w.n_kinds = n_kinds;
+    int rc = w.truths ? ek_policy_envs_init(&envs, policy->has_params,
+                                            policy->behaviour == EK_POLICY_EXTENDED, 0, &err)
+                      : EK_E_LIMIT;
     if (rc)
         return rc;
     to.failed = ek_table_init(&to.written, 0) != 0;
     /* Without any kind there still are params, and paths that mutations write. */
     for (size_t i = 0; !to.failed && (i < n_kinds || (i == 0 && n_kinds == 0)); i++) {
         w.kind = (unsigned)i;
-        w.object = shape_of(n_kinds ? &kinds[i] : &unknown);
+        w.object = ek_type_shape_of(n_kinds ? &kinds[i] : &unknown);
         ret->n_kinds += w.object.kind == EK_SHAPE_TYPED;
-        if (w.object.kind == EK_SHAPE_TYPED || !checked)
+        if (check_kind(&w, envs.mutation) && (w.object.kind == EK_SHAPE_TYPED || !checked))
             checked |= (uint64_t)1 << i;
-        check_kind(&w, envs.mutation);
     }
     ek_policy_envs_done(&envs);
     ek_table_done(&to.written);
     drop_shorter(&to);
     name_kinds(&to, n_kinds ? kinds : &unknown, checked);
+    drop_answered(&to);
     sort(policy, to.list, to.n);
     ret->list = to.list;
     ret->n = to.n;

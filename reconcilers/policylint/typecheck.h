@@ -10,8 +10,10 @@
  * has no schema, is taken to be right: every finding is a mistake for that kind, but not every
  * mistake is a finding.
  *
- * A policy may be for several kinds and test which one it sees; a finding lists the kinds it holds
- * for, and whether these are all kinds.
+ * A policy may be for several kinds and test which one it sees: by object.kind and
+ * object.apiVersion, request.kind and request.resource, variables of these, or has() of a field
+ * that not all have. What a kind does not come to is no finding of that kind. A finding lists the
+ * kinds it holds for, and whether these are all kinds that come to the place.
  *
  * Pure; any thread, with its own arena. Not: the API server's checks at creation, which are
  * ek_policy_validate, nor a judgement of values (formats, enums, bounds).
@@ -76,6 +78,7 @@ struct ek_type_finding {
     enum ek_type_problem problem;
     const char *kinds; /* "apps/v1 Deployment, apps/v1 StatefulSet": those it holds for */
     bool all_kinds;    /* of the kinds that were given; else the policy may ask before it reads */
+    bool denies;       /* of atomic: each object of one of these kinds is denied */
 };
 
 /* A path that a mutation sets or removes, as far as its text shows. */

@@ -61,7 +61,7 @@ const char *ek_type_join(struct ek_typewalk *w, const char *path, struct ek_str 
 
 /* The schema's own words, which know what may have been meant; they do not know the path. */
 static void report_unknown(struct ek_typewalk *w, const struct ek_shape *shape, struct ek_str name,
-                           uint32_t position)
+                           uint32_t position, enum ek_type_use use)
 {
     static const char start[] = "the object ";
     struct ek_err err = {0};
@@ -78,6 +78,7 @@ static void report_unknown(struct ek_typewalk *w, const struct ek_shape *shape, 
     else
         ek_type_report(w, EK_TYPE_UNKNOWN_FIELD, position, "%s has no field %s", path,
                        ek_quote_short(name, what));
+    ek_type_note_test(w, position, use == EK_TYPE_TESTS);
 }
 
 /* What is at a place of a shape's object: its shape, without a path. */
@@ -148,7 +149,7 @@ struct ek_shape ek_type_member(struct ek_typewalk *w, const struct ek_shape *sha
         return part;
     }
     if (!(t->flags & EK_SCHEMA_PRESERVE))
-        report_unknown(w, shape, name, position);
+        report_unknown(w, shape, name, position, use);
     return any;
 }
 
@@ -296,6 +297,34 @@ static bool is_comparison(const char *function)
     return false;
 }
 
+static struct ek_shape infer_conditional(struct ek_typewalk *w, const struct ek_cel_node *node)
+{
+    enum ek_truth truth = ek_type_truth(w, node->call.args[0]);
+    struct ek_shape shapes[2];
+
+    ek_type_infer(w, node->call.args[0]);
+    for (size_t i = 0; i < 2; i++) {
+        ek_type_enter_branch(w, truth, i == 0);
+        shapes[i] = ek_type_infer(w, node->call.args[1 + i]);
+        ek_type_leave_branch(w, truth, i == 0);
+    }
+    if (truth != EK_TRUTH_UNKNOWN)
+        return shapes[truth == EK_TRUTH_FALSE];
+    return join(w, shapes[0], shapes[1]);
+}
+
+/* && and ||: what one operand decides, errors of the others do not change. */
+static void infer_logic(struct ek_typewalk *w, const struct ek_cel_node *node)
+{
+    bool is_and = !strcmp(node->call.function, EK_CEL_OP_AND);
+    bool decided = ek_type_truth(w, node) == (is_and ? EK_TRUTH_FALSE : EK_TRUTH_TRUE);
+
+    w->n_skipped += decided;
+    for (uint32_t i = 0; i < node->call.n; i++)
+        ek_type_infer(w, node->call.args[i]);
+    w->n_skipped -= decided;
+}
+
 static struct ek_shape infer_operator(struct ek_typewalk *w, const struct ek_cel_node *node,
                                       bool *ret_known)
 {
@@ -303,10 +332,11 @@ static struct ek_shape infer_operator(struct ek_typewalk *w, const struct ek_cel
     struct ek_cel_node **args = node->call.args;
 
     *ret_known = true;
-    if (!strcmp(f, EK_CEL_OP_CONDITIONAL) && node->call.n == 3) {
-        ek_type_infer(w, args[0]);
-        struct ek_shape yes = ek_type_infer(w, args[1]);
-        return join(w, yes, ek_type_infer(w, args[2]));
+    if (!strcmp(f, EK_CEL_OP_CONDITIONAL) && node->call.n == 3)
+        return infer_conditional(w, node);
+    if (!strcmp(f, EK_CEL_OP_AND) || !strcmp(f, EK_CEL_OP_OR)) {
+        infer_logic(w, node);
+        return any;
     }
     if ((!strcmp(f, EK_CEL_OP_INDEX) || !strcmp(f, EK_CEL_OP_OPT_INDEX)) && node->call.n == 2)
         return infer_index(w, node);
@@ -376,6 +406,7 @@ struct ek_shape ek_type_fold(struct ek_typewalk *w, const struct ek_cel_node *no
     struct ek_binding_scope accu = {node->fold.accu, init, &element, node};
 
     w->scope = &accu;
+    w->n_unsure++;
     ek_type_infer(w, node->fold.condition);
     if (target)
         ek_type_expect(w, node->fold.step, target);
@@ -385,6 +416,7 @@ struct ek_shape ek_type_fold(struct ek_typewalk *w, const struct ek_cel_node *no
     if (target)
         ek_type_expect(w, node->fold.result, target);
     struct ek_shape result = target ? any : ek_type_infer(w, node->fold.result);
+    w->n_unsure--;
     w->scope = outer;
     return result;
 }

@@ -266,17 +266,23 @@ static void expect_call(struct ek_typewalk *w, const struct ek_cel_node *node,
     const struct ek_schema_type *t = ek_type_of(&target->shape);
 
     if (!strcmp(f, EK_CEL_OP_CONDITIONAL) && node->call.n == 3) {
+        enum ek_truth truth = ek_type_truth(w, node->call.args[0]);
         ek_type_infer(w, node->call.args[0]);
-        ek_type_expect(w, node->call.args[1], target);
-        ek_type_expect(w, node->call.args[2], target);
+        for (size_t i = 0; i < 2; i++) {
+            ek_type_enter_branch(w, truth, i == 0);
+            ek_type_expect(w, node->call.args[1 + i], target);
+            ek_type_leave_branch(w, truth, i == 0);
+        }
     } else if (!strcmp(f, EK_CEL_OP_ADD) && node->call.n == 2 && t && t->list != EK_LIST_NONE) {
         ek_type_expect(w, node->call.args[0], target);
         ek_type_expect(w, node->call.args[1], target);
     } else if (ek_type_is_call(node, "optional", "of") && node->call.n == 1) {
         ek_type_expect(w, node->call.args[0], target);
     } else if (node->call.target && !strcmp(f, "orValue") && node->call.n == 1) {
+        w->n_unsure++;
         ek_type_expect(w, node->call.target, target);
         ek_type_expect(w, node->call.args[0], target);
+        w->n_unsure--;
     } else {
         ek_type_infer(w, node);
         if (target->writes && !ek_type_is_call(node, "optional", "none"))
