@@ -11,6 +11,7 @@ own, and what is wrong with it:
   deployment the Deployment is invalid: the installer fails again and again
   crash      the container crashes after two seconds
   notready   the container is never Ready, and the deadline of the Deployment is 30 seconds
+  kube       the version requires a Kubernetes that does not exist: the plan completes, the CSV stays Pending
   narrow     not broken: the schema of its definition allows a size of at most 10
   rule       not broken: a rule of its definition allows a size below 20
   storage    not broken: its definition has the version v2 in the place of v1
@@ -79,6 +80,8 @@ def csv(package, group, version, defect, edges, required, owned):
         spec["webhookdefinitions"] = [{
             "type": "NoSuchWebhook", "generateName": f"v.{package}.example.org", "deploymentName": package + "-manager",
             "containerPort": 443, "sideEffects": "None", "admissionReviewVersions": ["v1"]}]
+    if defect == "kube":
+        spec["minKubeVersion"] = "99.0.0"
     if "replaces" in edges:
         spec["replaces"] = edges["replaces"]
     meta = {"name": f"{package}.v{version}"}
