@@ -22,7 +22,7 @@ struct ek_plan_options {
     struct ek_print_options print; /* also "markdown", "html" and "sarif" */
     struct ek_flag_list files, audit_logs;
     const char *to, *from, *data;
-    bool fix, guard;
+    bool fix, guard, rollback;
 };
 
 /* Counts for the summary. */
@@ -85,14 +85,15 @@ void ek_plan_uniform(struct ek_minor version, struct ek_arena *arena,
                      struct ek_plan_cluster *ret_cluster);
 
 /*
- * The components of a cluster and the steps to target->to, members of doc for the document:
- * "components" (ek_plan_components) and "steps", [{"component", "change", "from", "to",
- * "canBeUndone", "endsWayBackTo", "changes"}]. Adds what the steps break to report. "steps" is
- * absent when the cluster is not complete, or with a finding when no order was found.
+ * The components of a cluster and the steps to goal, members of doc for the document: "components"
+ * (ek_plan_components) and "steps", [{"component", "change", "from", "to", "canBeUndone",
+ * "endsWayBackTo", "changes"}]; for the way back also "wayBackTo", the oldest version that it leads
+ * to. Adds what the steps break to report. "steps" is absent when the cluster is not complete, or
+ * with a finding when no order was found.
  */
-yyjson_mut_val *ek_plan_steps(const struct ek_plan_target *target,
+yyjson_mut_val *ek_plan_steps(const struct ek_plan_data *data,
                               const struct ek_plan_cluster *cluster,
-                              const struct ek_skew_policy *policy, struct ek_plan_report *report,
+                              const struct ek_steps_goal *goal, struct ek_plan_report *report,
                               yyjson_mut_doc *doc);
 
 /*

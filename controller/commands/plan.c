@@ -45,7 +45,9 @@ static yyjson_mut_val *uniform_steps(const struct ek_plan_target *target,
     if (!target->from.known)
         return NULL;
     ek_plan_uniform(target->from, report->arena, &cluster);
-    return ek_plan_steps(target, &cluster, &policy, report, doc);
+    return ek_plan_steps(target->data, &cluster,
+                         &(struct ek_steps_goal){.version = target->to, .policy = &policy}, report,
+                         doc);
 }
 
 /* A pipeline that reads nothing must not look like one whose objects are fine. */
@@ -118,6 +120,10 @@ static int plan(void *options, char **args, int n_args)
         target.to = ek_minor_parse(o->to);
     if (*o->from)
         target.from = ek_minor_parse(o->from);
+    if (o->rollback && (o->guard || o->files.n))
+        return complain(
+            (ek_err_set(&err, EK_E_INVAL, "--rollback reads a cluster: without -f and --guard"),
+             &err));
     if (o->guard && (o->files.n || o->audit_logs.n || *o->to || *o->from || *o->live.recording))
         return complain((ek_err_set(&err, EK_E_INVAL,
                                     "--guard reads a cluster: without -f, --audit-log, --to, "
@@ -166,7 +172,8 @@ static const struct ek_flag flags[] = {
     {.name = "to",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_plan_options, to),
-     .help = "Target `version`, such as 1.37; required with -f",
+     .help = "Target `version`, such as 1.37; required with -f; below the emulation version of an "
+             "API server, the steps lead back",
      .check = check_version},
     {.name = "from",
      .type = EK_FLAG_STRING,
@@ -199,6 +206,10 @@ static const struct ek_flag flags[] = {
      .offset = offsetof(struct ek_plan_options, guard),
      .help = "Report the stored objects that use what the lowest version does not know that the "
              "API servers may go back to"},
+    {.name = "rollback",
+     .type = EK_FLAG_BOOL,
+     .offset = offsetof(struct ek_plan_options, rollback),
+     .help = "Report the steps one step back, or back to --to, and what they lose"},
     {.name = "data",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_plan_options, data),
@@ -252,7 +263,10 @@ const struct ek_command ek_plan_command = {
         "objects that use fields, API versions or expressions that the lowest version does not "
         "know "
         "that the API servers may go back to, and the flags with which components do not start "
-        "then.\n\nWith -f, "
+        "then.\n\nWith --rollback, or with --to below an emulation version, the command reports "
+        "the steps back, emulation versions before binaries, and what these lose: flags, APIs, who "
+        "wrote objects with them, and stored objects as with --guard. Without --to, that is one "
+        "step: the opposite of the last one that the API servers took.\n\nWith -f, "
         "the command reads manifests and no cluster, and reports API versions that are removed or "
         "deprecated, fields that the target does not know, CEL expressions that the target "
         "refuses, "
@@ -272,7 +286,7 @@ const struct ek_command ek_plan_command = {
         "1 the plan could not be made.\n\n  evenkeel plan --to 1.37\n  evenkeel plan --to 1.36 "
         "--from 1.34 -f manifests/\n  helm template . | evenkeel plan --to 1.36 -f - -o sarif\n  "
         "evenkeel plan --to 1.36 --from 1.34 -f manifests/ --fix\n  evenkeel plan --to 1.37 "
-        "--audit-log audit.log\n  evenkeel plan --guard",
+        "--audit-log audit.log\n  evenkeel plan --guard\n  evenkeel plan --rollback",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
     .max_args = 0,

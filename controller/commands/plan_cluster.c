@@ -13,6 +13,9 @@
 struct cluster {
     const struct ek_plan_options *options;
     struct ek_plan_target target;
+    struct ek_plan_target objects; /* of the way back: from the version to go back to */
+    struct ek_minor emulation;     /* of the way back: the newest of the API servers */
+    bool back;
     struct ek_plan_report report; /* arena NULL before the first look */
     yyjson_mut_doc *doc;
     yyjson_mut_val *steps; /* of doc; NULL without */
@@ -47,19 +50,71 @@ static void make_guard(struct cluster *c, const struct ek_skew_facts *facts,
     ek_plan_say_beyond(c->target.data, c->target.to, &c->report);
 }
 
+static void say_no_newer(struct ek_plan_report *report)
+{
+    ek_plan_report_add(
+        report, &(struct ek_plan_finding){.severity = EK_PLAN_ERROR,
+                                          .rule = "steps",
+                                          .message = "no API server is newer than the target",
+                                          .remedy = "name an older version with --to"});
+}
+
+/* The goal of the way back, and the versions between which it leads. */
+static void aim_back(struct cluster *c, const struct ek_plan_cluster *parts,
+                     struct ek_steps_goal *goal)
+{
+    struct ek_minor binary;
+
+    ek_plan_cluster_newest(parts, &c->emulation, &binary);
+    goal->back = c->back = true;
+    if (*c->options->to)
+        goal->version = ek_minor_parse(c->options->to);
+    else
+        ek_plan_cluster_previous(parts, goal);
+    c->target.from = ek_minor_cmp(goal->binary, binary) ? binary : c->emulation;
+    c->target.to = goal->version;
+    c->objects = (struct ek_plan_target){c->target.data, goal->version, binary};
+    if (goal->version.known && ek_minor_cmp(binary, goal->version) <= 0)
+        say_no_newer(&c->report);
+}
+
 /* Plans with the facts. */
 static void make(struct cluster *c, const struct ek_skew_facts *facts,
                  const struct ek_skew_spec *spec)
 {
     const struct ek_plan_data *data = c->target.data;
+    struct ek_steps_goal goal = {.policy = &spec->policy};
     struct ek_plan_cluster parts;
+    struct ek_minor newest, binary;
 
     ek_plan_cluster_read(facts, spec, data, &c->report, &parts);
+    ek_plan_cluster_newest(&parts, &newest, &binary);
     c->target.from = ek_plan_cluster_oldest(&parts);
     c->target.to = *c->options->to ? ek_minor_parse(c->options->to) : ek_plan_cluster_next(&parts);
+    goal.version = c->target.to;
+    if (c->options->rollback || (newest.known && ek_minor_cmp(newest, c->target.to) > 0))
+        aim_back(c, &parts, &goal);
     ek_plan_say_beyond(data, c->target.from, &c->report);
     ek_plan_say_beyond(data, c->target.to, &c->report);
-    c->steps = ek_plan_steps(&c->target, &parts, &spec->policy, &c->report, c->doc);
+    c->steps = ek_plan_steps(data, &parts, &goal, &c->report, c->doc);
+}
+
+/* The versions between which APIs come and go: an API server serves by its emulation version. */
+static struct ek_plan_target served(const struct cluster *c)
+{
+    return (struct ek_plan_target){c->target.data, c->back ? c->emulation : c->target.from,
+                                   c->target.to};
+}
+
+/* What is stored, and who writes it, that the version to go back to does not know. */
+static void read_back(struct cluster *c)
+{
+    const struct ek_plan_target uses = served(c);
+
+    if (!c->target.to.known || ek_minor_cmp(c->target.to, c->target.from) >= 0)
+        return;
+    ek_plan_check_guard(&c->options->live.cluster, &c->objects, &c->report);
+    ek_plan_check_uses(&c->options->live.cluster, &uses, &c->report);
 }
 
 static void look(void *ctx, struct ek_skew_view *view, struct ek_skew_watch *watch)
@@ -72,6 +127,7 @@ static void look(void *ctx, struct ek_skew_view *view, struct ek_skew_watch *wat
     size_t n;
 
     forget(c);
+    c->back = false;
     c->report.arena = ek_arena_new(ARENA_MAX);
     c->doc = ek_json_doc_new();
     ek_skew_plan_make(view, c->report.arena, &plan);
@@ -95,6 +151,8 @@ static void read_objects(struct cluster *c)
             ek_plan_check_guard(&c->options->live.cluster, &c->target, &c->report);
     } else if (*c->options->live.recording) {
         ek_plan_say_no_objects(&c->report);
+    } else if (c->back) {
+        read_back(c);
     } else if (c->target.to.known) {
         ek_plan_check_cluster(&c->options->live.cluster, &c->target, &c->report);
         ek_plan_check_uses(&c->options->live.cluster, &c->target, &c->report);
@@ -112,7 +170,8 @@ int ek_plan_of_cluster(const struct ek_plan_options *options, const struct ek_pl
     if (!rc)
         read_objects(&c);
     if (logs) {
-        ek_plan_audit_init(&audit, &c.target);
+        const struct ek_plan_target between = served(&c);
+        ek_plan_audit_init(&audit, &between);
         rc = ek_plan_audit_read(options, &audit, &c.report, &err);
     }
     if (!rc && ek_arena_exhausted(c.report.arena))

@@ -59,7 +59,7 @@ static const char *verdict(const struct ek_plan_report *report)
 
 static void add_members(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_mut_val *steps)
 {
-    static const char *const names[] = {"components", "steps"};
+    static const char *const names[] = {"wayBackTo", "components", "steps"};
 
     for (size_t i = 0; i < EK_ARRAY_SIZE(names); i++) {
         yyjson_mut_val *v = yyjson_mut_obj_remove_key(steps, names[i]);
@@ -268,6 +268,13 @@ void ek_plan_put_way_back(struct ek_buf *out, yyjson_val *root)
     char at[EK_MINOR_SIZE], oldest[EK_MINOR_SIZE];
     size_t i, n;
 
+    if (yyjson_obj_get(root, "wayBackTo")) {
+        ek_buf_printf(out,
+                      "The way back ends at %s, the highest minimum compatibility version "
+                      "of the API servers.\n",
+                      ek_json_text(root, "wayBackTo"));
+        return;
+    }
     if (!from.known || !yyjson_arr_size(steps))
         return;
     ek_minor_format(from, at);

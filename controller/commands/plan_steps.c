@@ -4,6 +4,7 @@
 
 #include "controller/commands/plan-internal.h"
 #include "reconcilers/plan/apis.h"
+#include "reconcilers/plan/guard.h"
 
 static const enum ek_component components[] = {EK_KUBE_APISERVER, EK_KUBE_CONTROLLER_MANAGER,
                                                EK_KUBE_SCHEDULER, EK_KUBELET, EK_KUBE_PROXY};
@@ -172,24 +173,35 @@ void ek_plan_uniform(struct ek_minor version, struct ek_arena *arena,
     }
 }
 
-yyjson_mut_val *ek_plan_steps(const struct ek_plan_target *target,
+static void add_way_back(const struct ek_plan_cluster *cluster, yyjson_mut_doc *doc,
+                         yyjson_mut_val *object)
+{
+    struct ek_minor back, newest;
+    char text[EK_MINOR_SIZE];
+
+    ek_guard_window(cluster, &back, &newest);
+    if (back.known && ek_minor_cmp(newest, EK_STEPS_OLDEST_WAY_BACK) > 0)
+        yyjson_mut_obj_add_strcpy(doc, object, "wayBackTo", ek_minor_format(back, text));
+}
+
+yyjson_mut_val *ek_plan_steps(const struct ek_plan_data *data,
                               const struct ek_plan_cluster *cluster,
-                              const struct ek_skew_policy *policy, struct ek_plan_report *report,
+                              const struct ek_steps_goal *goal, struct ek_plan_report *report,
                               yyjson_mut_doc *doc)
 {
     yyjson_mut_val *ret = yyjson_mut_obj(doc);
     struct ek_steps steps = {0};
-    bool found =
-        ek_plan_route(cluster, &(struct ek_steps_goal){.version = target->to, .policy = policy},
-                      target->data, report, &steps);
+    bool found = ek_plan_route(cluster, goal, data, report, &steps);
 
+    if (goal->back)
+        add_way_back(cluster, doc, ret);
     yyjson_mut_obj_add_val(
         doc, ret, "components",
-        ek_plan_components(cluster, found ? &steps : NULL, policy, report->arena, doc));
+        ek_plan_components(cluster, found ? &steps : NULL, goal->policy, report->arena, doc));
     if (!found)
         return ret;
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, ret, "steps");
     for (size_t i = 0; i < steps.n; i++)
-        add_step(target->data, cluster, &steps.list[i], report->arena, doc, list);
+        add_step(data, cluster, &steps.list[i], report->arena, doc, list);
     return ret;
 }

@@ -49,7 +49,9 @@ static bool counts(const struct ek_plan_target *target, const struct ek_api_life
     enum ek_api_state from =
         target->from.known ? ek_api_state_at(life, target->from) : EK_API_SERVED;
 
-    *ret_goes = to == EK_API_REMOVED;
+    *ret_goes = to == EK_API_REMOVED || to == EK_API_ABSENT;
+    if (to == EK_API_ABSENT) /* the way back */
+        return target->from.known && (from == EK_API_SERVED || from == EK_API_DEPRECATED);
     return (to == EK_API_REMOVED || to == EK_API_DEPRECATED) && from != to;
 }
 
@@ -329,6 +331,12 @@ static const char *instead(const struct ek_plan_audit *audit, const struct ek_ap
     return life->instead ? life->instead : "have the client do without the resource";
 }
 
+/* True for what the target does not have yet. */
+static bool is_back(const struct ek_plan_audit *audit, const struct ek_api_lifecycle *life)
+{
+    return ek_api_state_at(life, audit->target.to) == EK_API_ABSENT;
+}
+
 static void say_client(const struct ek_plan_audit *audit, const struct ek_plan_audit_kind *kind,
                        const char *who, const struct client *client, struct ek_plan_report *report)
 {
@@ -340,7 +348,8 @@ static void say_client(const struct ek_plan_audit *audit, const struct ek_plan_a
 
     if (client->last_ms != EK_TIME_UNSET)
         ek_time_format(client->last_ms, at);
-    ek_minor_format(kind->goes ? life->removed : life->deprecated, since);
+    bool back = is_back(audit, life);
+    ek_minor_format(back ? life->introduced : kind->goes ? life->removed : life->deprecated, since);
     ek_plan_report_add(
         report,
         &(struct ek_plan_finding){
@@ -353,9 +362,13 @@ static void say_client(const struct ek_plan_audit *audit, const struct ek_plan_a
                 arena,
                 "%s called the API version, which is %s in %s, %" PRIu64 " time%s%s%s%s, "
                 "the last at %s",
-                who, kind->goes ? "removed" : "deprecated", since, n, n == 1 ? "" : "s",
-                *which ? " (" : "", which, *which ? ")" : "", at),
-            .remedy = instead(audit, life, arena),
+                who,
+                back         ? "new"
+                : kind->goes ? "removed"
+                             : "deprecated",
+                since, n, n == 1 ? "" : "s", *which ? " (" : "", which, *which ? ")" : "", at),
+            .remedy = back ? "have the client use a version that the target serves"
+                           : instead(audit, life, arena),
         });
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/base/buf.h"
+#include "api/base/mem.h"
 #include "reconcilers/skew/judge.h"
 
 struct reader {
@@ -296,6 +297,60 @@ struct ek_minor ek_plan_cluster_oldest(const struct ek_plan_cluster *cluster)
             ret = at;
     }
     return ret;
+}
+
+/* The oldest and newest versions of the API servers. */
+struct extremes {
+    struct ek_minor min_ev, max_ev, min_bv, max_bv, max_mcv;
+};
+
+static bool find_extremes(const struct ek_plan_cluster *cluster, struct extremes *ret)
+{
+    EK_AUTOFREE struct ek_server *servers = ek_xalloc((cluster->n + 1) * sizeof *servers);
+    size_t n = 0;
+
+    for (size_t i = 0; i < cluster->n; i++) {
+        const struct ek_part *part = &cluster->parts[i];
+        if (part->component == EK_KUBE_APISERVER)
+            servers[n++] = (struct ek_server){part->name, part->at.binary, part->at.emulation,
+                                              part->at.min_compat};
+    }
+    const struct ek_bounds b = ek_policy_bounds(servers, n);
+    *ret = (struct extremes){b.min_ev.at, b.max_ev.at, b.min_bv.at, b.max_bv.at, b.max_mcv.at};
+    return n > 0;
+}
+
+void ek_plan_cluster_newest(const struct ek_plan_cluster *cluster, struct ek_minor *ret_emulation,
+                            struct ek_minor *ret_binary)
+{
+    struct extremes all;
+
+    find_extremes(cluster, &all);
+    *ret_emulation = all.max_ev;
+    *ret_binary = all.max_bv;
+}
+
+bool ek_plan_cluster_previous(const struct ek_plan_cluster *cluster, struct ek_steps_goal *goal)
+{
+    struct extremes all;
+
+    if (!find_extremes(cluster, &all))
+        return false;
+    struct ek_minor below = ek_minor_offset(all.max_ev, -1);
+    bool raised = ek_minor_cmp(all.max_mcv, below) < 0 &&
+                  ek_minor_cmp(below, ek_policy_floor(all.max_bv)) >= 0;
+    goal->back = true;
+    goal->version = all.min_ev;
+    goal->binary = all.max_bv;
+    if (ek_minor_cmp(all.min_ev, all.max_ev) < 0)
+        return true;
+    if (ek_minor_cmp(all.min_bv, all.max_bv) < 0)
+        goal->binary = all.min_bv;
+    else if (ek_minor_cmp(all.max_bv, all.max_ev) > 0 && !raised)
+        goal->binary = all.max_ev;
+    else
+        goal->version = below;
+    return true;
 }
 
 /* True when a part has steps to take to a version that an API server's binary has. */

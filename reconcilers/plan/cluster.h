@@ -50,6 +50,18 @@ void ek_plan_cluster_read(const struct ek_skew_facts *facts, const struct ek_ske
  * API server. */
 struct ek_minor ek_plan_cluster_next(const struct ek_plan_cluster *cluster);
 
+/*
+ * One step back of the API servers, the opposite of the last step that they took (KEP-4330): sets
+ * back, version and binary of goal. Where they differ in a version, back to the older one; else the
+ * binary, while they emulate with the default minimum compatibility version or a higher one; else
+ * the emulation version, by one minor. False without an API server, with goal as it was.
+ */
+bool ek_plan_cluster_previous(const struct ek_plan_cluster *cluster, struct ek_steps_goal *goal);
+
+/* The newest emulation version and binary of the API servers; unknown without one. */
+void ek_plan_cluster_newest(const struct ek_plan_cluster *cluster, struct ek_minor *ret_emulation,
+                            struct ek_minor *ret_binary);
+
 /* The oldest emulation version of the API servers; unknown without one. */
 struct ek_minor ek_plan_cluster_oldest(const struct ek_plan_cluster *cluster);
 
@@ -60,8 +72,8 @@ void ek_plan_cluster_check_back(const struct ek_plan_cluster *cluster, struct ek
                                 const struct ek_plan_data *data, struct ek_plan_report *report);
 
 /* Reports the feature gates with which an API server or a controller does not start after a step,
- * the alpha features of components that emulate, the APIs that a server serves before a step and
- * not after it, and those of them that clients requested of any server. */
+ * the alpha features of components that emulate, the APIs that a server serves before a step, up or
+ * back, and not after it, and those of them that clients requested of any server. */
 void ek_plan_cluster_check(const struct ek_plan_cluster *cluster, const struct ek_steps *steps,
                            const struct ek_plan_data *data, struct ek_plan_report *report);
 

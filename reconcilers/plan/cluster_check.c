@@ -193,9 +193,16 @@ static bool reaches(const struct ek_upgrade_step *step, struct ek_minor release)
            ek_minor_cmp(release, step->after.emulation) <= 0;
 }
 
+/* True when the step leads back to a version that does not have what the release brought. */
+static bool leaves(const struct ek_upgrade_step *step, struct ek_minor release)
+{
+    return release.known && ek_minor_cmp(release, step->before.emulation) <= 0 &&
+           ek_minor_cmp(release, step->after.emulation) > 0;
+}
+
 static bool goes(const struct ek_api_lifecycle *life, const struct ek_upgrade_step *step)
 {
-    return life && reaches(step, life->removed);
+    return life && (reaches(step, life->removed) || leaves(step, life->introduced));
 }
 
 /* What may be served counts. */
@@ -285,7 +292,9 @@ static void check_apis(const struct checker *c, const struct ek_upgrade_step *st
                 .remedy = ek_arena_printf(
                     arena, "%s%s",
                     counted ? "turn the version off with --runtime-config, which can be undone"
-                            : "look at apiserver_requested_deprecated_apis of every API server",
+                    : leaves(step, row->lifecycle->introduced)
+                        ? "look for requests with the version in the audit logs"
+                        : "look at apiserver_requested_deprecated_apis of every API server",
                     and_use(c, row->lifecycle, step->after.emulation)),
             });
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/plan/route.h"
 
+#include "reconcilers/skew/policy.h"
+
 /* Versions below cannot be emulated, and steps.h does not mark what cannot be undone there
  * (apiserver/pkg/util/compatibility/version.go:kubeEffectiveVersionFloors). */
 #define OLDEST_KNOWN_WAY_BACK EK_MINOR(1, 31)
@@ -30,9 +32,42 @@ void ek_plan_say_beyond(const struct ek_plan_data *data, struct ek_minor version
         });
 }
 
+static void say_no_way_back(const struct ek_steps *steps, const struct ek_plan_cluster *cluster,
+                            struct ek_minor target, struct ek_plan_report *report)
+{
+    const struct ek_part *part = &cluster->parts[steps->part];
+    struct ek_arena *arena = report->arena;
+    bool compat = steps->rule == EK_RULE_APISERVER_COMPATIBILITY;
+    char at[EK_MINOR_SIZE], to[EK_MINOR_SIZE];
+
+    ek_minor_format(compat ? part->at.min_compat : EK_STEPS_OLDEST_WAY_BACK, at);
+    ek_minor_format(target, to);
+    ek_plan_report_add(
+        report,
+        &(struct ek_plan_finding){
+            .severity = EK_PLAN_ERROR,
+            .rule = "steps",
+            .source = part->name,
+            .message =
+                compat ? ek_arena_printf(
+                             arena,
+                             "there is no way back to %s: with the minimum compatibility version "
+                             "%s, the API server may have stored what %s cannot read (rule %s)",
+                             to, at, to, ek_rule_name(steps->rule))
+                       : ek_arena_printf(arena,
+                                         "there is no way back to %s: no binary emulates a version "
+                                         "below %s",
+                                         to, at),
+            .remedy = compat ? ek_arena_printf(arena,
+                                               "go back to %s, or restore a backup of etcd from "
+                                               "before the step to %s",
+                                               at, at)
+                             : "restore a backup of etcd from before the upgrade"});
+}
+
 /* A search without a result is a finding. */
 static void say_outcome(const struct ek_steps *steps, const struct ek_plan_cluster *cluster,
-                        struct ek_plan_report *report)
+                        struct ek_minor target, struct ek_plan_report *report)
 {
     struct ek_plan_finding f = {.severity = EK_PLAN_ERROR, .rule = "steps"};
 
@@ -40,6 +75,9 @@ static void say_outcome(const struct ek_steps *steps, const struct ek_plan_clust
         f.source = cluster->parts[steps->part].name;
         f.message = "the API server is newer than the target";
         f.remedy = "plan a newer target";
+    } else if (steps->outcome == EK_STEPS_NO_WAY_BACK) {
+        say_no_way_back(steps, cluster, target, report);
+        return;
     } else if (steps->outcome == EK_STEPS_OUTSIDE) {
         f.source = cluster->parts[steps->part].name;
         f.message = ek_arena_printf(report->arena, "the rule %s is violated before the first step",
@@ -66,7 +104,7 @@ bool ek_plan_route(const struct ek_plan_cluster *cluster, const struct ek_steps_
         return false;
     ek_steps_find(cluster->parts, cluster->n, goal, report->arena, ret_steps);
     if (ret_steps->outcome != EK_STEPS_FOUND) {
-        say_outcome(ret_steps, cluster, report);
+        say_outcome(ret_steps, cluster, goal->version, report);
         return false;
     }
     ek_plan_cluster_check(cluster, ret_steps, data, report);

@@ -21,6 +21,7 @@ struct search {
     struct ek_arena *arena;
     size_t n;
     struct ek_minor min_compat; /* of API servers at the end */
+    struct ek_minor binary;     /* of the way back, at the end */
     struct ek_map seen;
     size_t n_seen;
     struct ek_upgrade_step *path; /* of API servers */
@@ -179,6 +180,47 @@ static bool with_binary(const struct ek_part *part, struct ek_minor binary,
     return true;
 }
 
+/* The versions of an older binary with the flags that keep the other versions; false when the
+ * binary cannot keep them. Without the flag, the minimum compatibility version follows the
+ * emulation version, and could rise before that is the target's. */
+static bool with_older_binary(const struct search *s, const struct ek_part *part,
+                              struct ek_minor binary, struct ek_part_versions *ret)
+{
+    *ret = part->at;
+    ret->binary = binary;
+    if (!emulates(part)) {
+        ret->emulation = ret->min_compat = binary;
+        return true;
+    }
+    if (!at_least(binary, part->at.emulation))
+        return false;
+    if (!is_server(part) || binary.minor < COMPAT_FLAG_MINOR)
+        ret->min_compat = ek_policy_default_min_compat(binary, part->at.emulation);
+    return !is_server(part) || at_least(part->at.min_compat, ret->min_compat) ||
+           at_least(s->goal->version, part->at.emulation);
+}
+
+/* The steps down that part i may take, the preferred one first. */
+static void list_moves_back(const struct search *s, const struct ek_part *part, size_t i,
+                            struct moves *moves)
+{
+    struct ek_minor target = s->goal->version, lowest = emulates(part) ? s->binary : target;
+    struct ek_minor nearest = ek_minor_offset(part->at.binary, -BINARIES_MAX);
+    struct ek_part_versions to = part->at;
+
+    to.emulation = ek_minor_offset(to.emulation, -1);
+    if (emulates(part) && at_least(to.emulation, target) &&
+        at_least(to.emulation, ek_start_floor(to.binary))) {
+        if (to.binary.minor < COMPAT_FLAG_MINOR || !is_server(part))
+            to.min_compat = ek_policy_default_min_compat(to.binary, to.emulation);
+        add_move(moves, EK_UPGRADE_EMULATION, i, part, to);
+    }
+    for (struct ek_minor v = at_least(lowest, nearest) ? lowest : nearest;
+         ek_minor_cmp(v, part->at.binary) < 0; v = ek_minor_offset(v, 1))
+        if (with_older_binary(s, part, v, &to))
+            add_move(moves, EK_UPGRADE_BINARY, i, part, to);
+}
+
 /* The steps that part i may take towards the target, the preferred one first. */
 static void list_moves(const struct search *s, const struct ek_part *parts, size_t i,
                        struct moves *moves)
@@ -188,6 +230,10 @@ static void list_moves(const struct search *s, const struct ek_part *parts, size
     struct ek_minor highest = ek_minor_offset(part->at.binary, BINARIES_MAX);
     struct ek_part_versions to;
 
+    if (s->goal->back) {
+        list_moves_back(s, part, i, moves);
+        return;
+    }
     for (struct ek_minor v = at_least(highest, target) ? target : highest;
          ek_minor_cmp(v, part->at.binary) > 0; v = ek_minor_offset(v, -1))
         if (with_binary(part, v, &to))
@@ -254,7 +300,8 @@ static bool raise_one(struct search *s, struct ek_part *parts, size_t i,
     return false;
 }
 
-/* Raises the followers as far as the rules allow: controllers, and nodes where that is asked. */
+/* Raises (on the way back, lowers) the followers as far as the rules allow: controllers, and nodes
+ * where that is asked. */
 static void settle(struct search *s, struct ek_part *parts, bool nodes, struct record *record)
 {
     const struct ek_bounds bounds = bounds_of(parts, s->n);
@@ -299,12 +346,18 @@ static char *key_of(const struct search *s, const struct ek_part *parts)
     return ek_buf_steal(&text);
 }
 
+static bool has_arrived(const struct search *s, const struct ek_part_versions *at)
+{
+    if (s->goal->back)
+        return at_least(s->binary, at->binary) && at_least(s->goal->version, at->emulation);
+    return at_least(at->binary, s->goal->version) && at_least(at->emulation, s->goal->version) &&
+           at_least(at->min_compat, s->min_compat);
+}
+
 static bool servers_arrived(const struct search *s, const struct ek_part *parts)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (is_server(&parts[i]) && (!at_least(parts[i].at.binary, s->goal->version) ||
-                                     !at_least(parts[i].at.emulation, s->goal->version) ||
-                                     !at_least(parts[i].at.min_compat, s->min_compat)))
+        if (is_server(&parts[i]) && !has_arrived(s, &parts[i].at))
             return false;
     return true;
 }
@@ -321,6 +374,18 @@ static int by_preference(const void *a, const void *b)
     int sign = x->kind == EK_UPGRADE_MIN_COMPAT
                    ? ek_minor_cmp(x->after.min_compat, y->after.min_compat)
                    : ek_minor_cmp(x->after.emulation, y->after.emulation);
+    return sign ? sign : x->part < y->part ? -1 : x->part > y->part;
+}
+
+/* The opposite order: emulation versions first, the newest first. */
+static int by_preference_back(const void *a, const void *b)
+{
+    const struct ek_upgrade_step *x = a, *y = b;
+
+    if (x->kind != y->kind)
+        return x->kind > y->kind ? -1 : 1;
+    int sign = x->kind == EK_UPGRADE_BINARY ? ek_minor_cmp(x->after.binary, y->after.binary)
+                                            : ek_minor_cmp(y->after.emulation, x->after.emulation);
     return sign ? sign : x->part < y->part ? -1 : x->part > y->part;
 }
 
@@ -368,11 +433,12 @@ static struct ek_upgrade_step *list_all(const struct search *s, const struct ek_
         memcpy(all + *ret_n, moves.list, moves.n * sizeof *all);
         *ret_n += moves.n;
     }
-    qsort(all, *ret_n, sizeof *all, by_preference);
+    qsort(all, *ret_n, sizeof *all, s->goal->back ? by_preference_back : by_preference);
     return all;
 }
 
-/* parts: API servers after the path; the followers are raised as high as the rules allow. */
+/* parts: API servers after the path; the followers are raised as high, or on the way back lowered
+ * as far, as the rules allow. */
 static bool dfs(struct search *s, struct ek_part *parts)
 {
     size_t n;
@@ -437,7 +503,8 @@ static bool replay(struct search *s, struct ek_part *parts, const struct ek_upgr
     taken.before = parts[step->part].at;
     parts[step->part].at = step->after;
     note(s, record, &taken);
-    if (step->kind != EK_UPGRADE_MIN_COMPAT && servers_agree(s, parts, step->kind))
+    if (!s->goal->back && step->kind != EK_UPGRADE_MIN_COMPAT &&
+        servers_agree(s, parts, step->kind))
         settle(s, parts, false, record);
     return true;
 }
@@ -480,7 +547,8 @@ static void write_list(struct search *s, const struct ek_part *parts, struct ek_
         }
     settle(s, now, !s->goal->keep_nodes, &record);
     memcpy(now, parts, s->n * sizeof *now);
-    mark_lost(now, s->n, &record);
+    if (!s->goal->back)
+        mark_lost(now, s->n, &record);
     ret->outcome = EK_STEPS_FOUND;
     ret->list = record.list;
     ret->n = record.n;
@@ -509,6 +577,24 @@ static bool is_newer(const struct ek_part *parts, size_t n, struct ek_minor targ
     for (size_t i = 0; i < n; i++) {
         ret->part = i;
         if (is_server(&parts[i]) && ek_minor_cmp(parts[i].at.emulation, target) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* True when the way back ends above the target: API servers may have stored what versions below
+ * their minimum compatibility version cannot read (KEP-4330), or no binary emulates the target. */
+static bool has_no_way_back(const struct ek_part *parts, size_t n, struct ek_minor target,
+                            struct ek_steps *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool ends = is_server(&parts[i]) && ek_minor_cmp(parts[i].at.min_compat, target) > 0;
+        ret->part = i;
+        ret->rule = ends && at_least(target, EK_STEPS_OLDEST_WAY_BACK)
+                        ? EK_RULE_APISERVER_COMPATIBILITY
+                        : EK_RULE_NONE;
+        if (ends || (is_server(&parts[i]) && !at_least(target, EK_STEPS_OLDEST_WAY_BACK) &&
+                     ek_minor_cmp(parts[i].at.emulation, target) > 0))
             return true;
     }
     return false;
@@ -548,8 +634,9 @@ void ek_steps_find(const struct ek_part *parts, size_t n, const struct ek_steps_
     *ret_steps = (struct ek_steps){.outcome = EK_STEPS_UNKNOWN};
     if (!is_complete(parts, n, ret_steps) || !goal->version.known)
         return;
-    ret_steps->outcome = EK_STEPS_BACK;
-    if (is_newer(parts, n, goal->version, ret_steps))
+    ret_steps->outcome = goal->back ? EK_STEPS_NO_WAY_BACK : EK_STEPS_BACK;
+    if (goal->back ? has_no_way_back(parts, n, goal->version, ret_steps)
+                   : is_newer(parts, n, goal->version, ret_steps))
         return;
     struct ek_part *copy = copy_parts(parts, n, arena);
     ret_steps->outcome = EK_STEPS_OUTSIDE;
@@ -558,6 +645,7 @@ void ek_steps_find(const struct ek_part *parts, size_t n, const struct ek_steps_
     s.min_compat = goal->min_compat.known
                        ? goal->min_compat
                        : ek_policy_default_min_compat(goal->version, goal->version);
+    s.binary = goal->binary.known ? goal->binary : goal->version;
     s.path = ek_arena_alloc(arena, s.max_path * sizeof *s.path);
     bool found = dfs(&s, copy_parts(copy, n, arena));
     forget(&s);

@@ -28,7 +28,7 @@ static bool is_served(enum ek_api_state state)
  * are named: no reason to read the objects of a cluster. */
 static bool goes(const struct ek_plan_target *target, const struct ek_api_lifecycle *life)
 {
-    return life && !life->retired && ek_api_state_at(life, target->to) == EK_API_REMOVED &&
+    return life && !life->retired && !is_served(ek_api_state_at(life, target->to)) &&
            is_served(ek_api_state_at(life, target->from));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who uses the API versions that go with a target: what the objects of a cluster record of their
- * clients, and name of other objects.
+ * Who uses the API versions that go with a target, which is newer, or older on the way back: what
+ * the objects of a cluster record of their clients, and name of other objects.
  *
  *   managedFields      the manager, the API version of the write and its time
  *                      (apimachinery/pkg/apis/meta/v1/types.go:ManagedFieldsEntry at 1.36)

@@ -138,15 +138,17 @@ static struct words words_of(const struct ek_plan_uses *uses, const struct ek_pl
 void ek_plan_uses_report(const struct ek_plan_uses *uses, struct ek_plan_report *report)
 {
     struct ek_arena *arena = report->arena;
-    char removed[EK_MINOR_SIZE];
+    bool back = ek_minor_cmp(uses->target.to, uses->target.from) < 0;
+    char at[EK_MINOR_SIZE];
 
     for (size_t i = 0; i < uses->n; i++) {
         const struct ek_plan_use *use = &uses->list[i];
         const char *version = ek_arena_printf(arena, "%s%s%s", use->life->group,
                                               *use->life->group ? "/" : "", use->life->version);
         if (use->rule != EK_PLAN_USE_APISERVICE)
-            version = ek_arena_printf(arena, "%s (removed in %s)", version,
-                                      ek_minor_format(use->life->removed, removed));
+            version = ek_arena_printf(
+                arena, "%s (%s in %s)", version, back ? "new" : "removed",
+                ek_minor_format(back ? use->life->introduced : use->life->removed, at));
         const struct words w = words_of(uses, use, version, arena);
         ek_plan_report_add(report, &(struct ek_plan_finding){.severity = w.severity,
                                                              .rule = w.rule,

@@ -74,6 +74,13 @@ static const struct {
     {"another resource of the version that goes",
      CALL("ResponseComplete", "list", "u", "c", "networking.k8s.io", "v1beta1", "others", "01"), 36,
      37, "", 1, 0},
+    {"the way back: a version that came since",
+     CALL("ResponseComplete", "list", "u", "c", "networking.k8s.io", "v1", "servicecidrs", "01"),
+     33, 32,
+     "error api-called networking.k8s.io/v1 servicecidrs: u with c called the API version, which "
+     "is new in 1.33, 1 time (list), the last at 2026-11-01T00:00:01Z -> have the client use a "
+     "version that the target serves\n",
+     1, 0},
     {"a version that goes later", CIDR("list", "u", "07"), 34, 36, "", 1, 0},
     {"a version that becomes deprecated", CIDR("list", "u", "07"), 33, 34,
      "warning api-called networking.k8s.io/v1beta1 servicecidrs: u with ctl/1 called the API "

@@ -8,77 +8,8 @@
 
 #include "api/base/map.h"
 #include "api/base/mem.h"
+#include "test/support/plan_parts.h"
 #include "test/support/suite.h"
-
-#define PARTS_MAX 12
-
-static const struct ek_skew_policy defaults = {1, EK_SKEW_UNSET, EK_SKEW_UNSET, 0, 0};
-
-static const struct {
-    const char *word;
-    enum ek_component component;
-} words[] = {
-    {"cp", EK_KUBE_APISERVER},    {"kcm", EK_KUBE_CONTROLLER_MANAGER},
-    {"sched", EK_KUBE_SCHEDULER}, {"ccm", EK_CLOUD_CONTROLLER_MANAGER},
-    {"kubelet", EK_KUBELET},      {"proxy", EK_KUBE_PROXY},
-};
-
-static bool is_node(const struct ek_part *part)
-{
-    return part->component == EK_KUBELET || part->component == EK_KUBE_PROXY;
-}
-
-/* "cp 36/36/35; cp*2 36/36/35; kubelet 34": minors of binary, emulation, minimum compatibility. */
-static size_t parse(const char *text, struct ek_part parts[PARTS_MAX])
-{
-    static char names[PARTS_MAX][64];
-    char copy[512], *save = NULL;
-    size_t n = 0;
-
-    snprintf(copy, sizeof copy, "%s", text);
-    for (char *item = strtok_r(copy, ";", &save); item; item = strtok_r(NULL, ";", &save)) {
-        char word[16];
-        unsigned count = 1, bv = 0, ev = 0, mcv = 0;
-        item += strspn(item, " ");
-        size_t len = strcspn(item, "* ");
-        snprintf(word, sizeof word, "%.*s", (int)len, item);
-        if (item[len] == '*')
-            count = (unsigned)strtoul(item + len + 1, &item, 10);
-        else
-            item += len;
-        int got = sscanf(item, " %u/%u/%u", &bv, &ev, &mcv);
-        ck_assert_int_ge(got, 1);
-        snprintf(names[n], sizeof names[n], "%s-%zu", word, n);
-        parts[n] =
-            (struct ek_part){.name = names[n], .count = count, .component = EK_COMPONENT_MAX};
-        for (size_t i = 0; i < EK_ARRAY_SIZE(words); i++)
-            if (!strcmp(word, words[i].word))
-                parts[n].component = words[i].component;
-        ck_assert_int_ne(parts[n].component, EK_COMPONENT_MAX);
-        parts[n].nodes = is_node(&parts[n]);
-        parts[n].at = (struct ek_part_versions){EK_MINOR(1, bv), EK_MINOR(1, got > 1 ? ev : bv),
-                                                EK_MINOR(1, got > 2 ? mcv : bv - 1)};
-        n++;
-    }
-    return n;
-}
-
-/* "cp-0 b36 e35": the part, what changed, to which minor; "!34" when 1.34 is lost. */
-static void print(const struct ek_part *parts, const struct ek_steps *steps, struct ek_buf *out)
-{
-    static const char letters[] = "bem";
-
-    for (size_t i = 0; i < steps->n; i++) {
-        const struct ek_upgrade_step *step = &steps->list[i];
-        struct ek_minor to = step->kind == EK_UPGRADE_BINARY      ? step->after.binary
-                             : step->kind == EK_UPGRADE_EMULATION ? step->after.emulation
-                                                                  : step->after.min_compat;
-        ek_buf_printf(out, "%s%s %c%u", i ? ", " : "", parts[step->part].name, letters[step->kind],
-                      (unsigned)to.minor);
-        if (step->lost.known)
-            ek_buf_printf(out, "!%u", (unsigned)step->lost.minor);
-    }
-}
 
 static const struct {
     const char *name, *parts;
@@ -308,13 +239,13 @@ static const struct {
 
 static const struct ek_skew_policy *policy_of(size_t i)
 {
-    return rows[i].policy.grace_ms ? &rows[i].policy : &defaults;
+    return rows[i].policy.grace_ms ? &rows[i].policy : &test_parts_defaults;
 }
 
 START_TEST(orders)
 {
-    struct ek_part parts[PARTS_MAX];
-    size_t n = parse(rows[_i].parts, parts);
+    struct ek_part parts[TEST_PARTS_MAX];
+    size_t n = test_parts_parse(rows[_i].parts, parts);
     struct ek_arena *arena = ek_arena_new((size_t)4 << 20);
     struct ek_steps_goal goal = {.version = EK_MINOR(1, rows[_i].to),
                                  .keep_nodes = rows[_i].keep_nodes,
@@ -326,7 +257,7 @@ START_TEST(orders)
         goal.min_compat = EK_MINOR(1, rows[_i].min_compat);
     ek_steps_find(parts, n, &goal, arena, &steps);
     ek_buf_init(&text, EK_BUF_SMALL_MAX);
-    print(parts, &steps, &text);
+    test_parts_print(parts, &steps, &text);
     ck_assert_msg(steps.outcome == rows[_i].outcome, "%s: outcome %d", rows[_i].name,
                   steps.outcome);
     ck_assert_msg(steps.rule == rows[_i].rule, "%s: rule %s", rows[_i].name,
@@ -340,9 +271,9 @@ END_TEST
 /* A state that several orders lead to counts once. These servers have 10 states. */
 START_TEST(the_limit_of_states)
 {
-    struct ek_part parts[PARTS_MAX];
-    size_t n = parse("cp 35/35/34; cp 35/35/34", parts);
-    struct ek_skew_policy policy = defaults;
+    struct ek_part parts[TEST_PARTS_MAX];
+    size_t n = test_parts_parse("cp 35/35/34; cp 35/35/34", parts);
+    struct ek_skew_policy policy = test_parts_defaults;
 
     policy.max_apiserver_skew = 0;
     for (size_t max = 9; max <= 10; max++) {
@@ -359,57 +290,11 @@ END_TEST
 
 /* ---- Random clusters ---- */
 
-static uint64_t random_state;
-static unsigned below(unsigned n)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(random_state >> 33) % n;
-}
-
-static struct ek_part random_part(enum ek_component component, const char *name)
-{
-    unsigned bv = 33 + below(4), ev = bv - below(bv - 33 + 1), mcv = ev - below(ev - 33 + 1);
-
-    if (component == EK_KUBELET || component == EK_KUBE_PROXY)
-        ev = bv = 32 + below(5);
-    if (component == EK_KUBE_APISERVER && bv < 35)
-        mcv = ev > 33 ? ev - 1 : 33;
-    return (struct ek_part){component,
-                            name,
-                            1 + (component == EK_KUBE_APISERVER && !below(4)),
-                            {EK_MINOR(1, bv), EK_MINOR(1, ev), EK_MINOR(1, mcv)},
-                            component == EK_KUBELET || component == EK_KUBE_PROXY};
-}
-
-static size_t random_parts(struct ek_part parts[PARTS_MAX])
-{
-    size_t n = 0;
-
-    parts[n++] = random_part(EK_KUBE_APISERVER, "cp-a");
-    if (below(2))
-        parts[n++] = random_part(EK_KUBE_APISERVER, "cp-b");
-    parts[n++] = random_part(EK_KUBE_CONTROLLER_MANAGER, "kcm");
-    parts[n++] = random_part(EK_KUBELET, "nodes");
-    if (below(2))
-        parts[n++] = random_part(EK_KUBE_PROXY, "proxies");
-    return n;
-}
-
-static struct ek_skew_policy random_policy(void)
-{
-    struct ek_skew_policy ret = defaults;
-
-    ret.max_apiserver_skew = below(4) ? 1 : 0;
-    ret.max_kubelet_skew = below(3) ? EK_SKEW_UNSET : (int)below(3);
-    ret.max_controller_skew = below(3) ? EK_SKEW_UNSET : (int)below(2);
-    return ret;
-}
-
 /* Takes each step, instance by instance, and looks at the rules after each. */
 static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *steps,
                  const struct ek_steps_goal *goal)
 {
-    struct ek_part now[PARTS_MAX + 1];
+    struct ek_part now[TEST_PARTS_MAX + 1];
     enum ek_rule rule;
     size_t part;
 
@@ -424,12 +309,13 @@ static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *s
                       "step %zu breaks %s", i, ek_rule_name(rule));
         ck_assert_int_ge(ek_minor_cmp(step->after.binary, old.at.binary), 0);
         ck_assert_int_ge(ek_minor_cmp(step->after.emulation, old.at.emulation), 0);
-        ck_assert(is_node(&old) || step->after.emulation.minor <= old.at.emulation.minor + 1);
+        ck_assert(test_parts_is_node(&old) ||
+                  step->after.emulation.minor <= old.at.emulation.minor + 1);
         ck_assert(step->after.emulation.minor + 3 >= step->after.binary.minor);
         ck_assert_int_le(ek_minor_cmp(step->after.emulation, step->after.binary), 0);
         if (step->kind == EK_UPGRADE_BINARY)
             ck_assert_int_eq(ek_minor_cmp(step->after.emulation, old.at.emulation),
-                             is_node(&old) || step->after.binary.minor <= 31
+                             test_parts_is_node(&old) || step->after.binary.minor <= 31
                                  ? ek_minor_cmp(step->after.binary, old.at.emulation)
                                  : 0);
         else
@@ -451,18 +337,18 @@ static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *s
 /* The cluster that `evenkeel plan --from -f` assumes, between any two versions. */
 START_TEST(uniform_clusters)
 {
-    const struct ek_skew_policy policy = defaults;
+    const struct ek_skew_policy policy = test_parts_defaults;
 
     for (unsigned from = OLDEST_FROM; from <= NEWEST_TO; from++)
         for (unsigned to = from; to <= NEWEST_TO; to++) {
             struct ek_arena *arena = ek_arena_new((size_t)4 << 20);
             struct ek_steps_goal goal = {.version = EK_MINOR(1, to), .policy = &policy};
-            struct ek_part parts[PARTS_MAX] = {0};
+            struct ek_part parts[TEST_PARTS_MAX] = {0};
             struct ek_steps steps;
             char text[128];
             snprintf(text, sizeof text, "cp*2 %u; kcm*2 %u; sched*2 %u; kubelet*2 %u; proxy*2 %u",
                      from, from, from, from, from);
-            size_t n = parse(text, parts);
+            size_t n = test_parts_parse(text, parts);
             parts[0].at.min_compat =
                 ek_policy_default_min_compat(parts[0].at.binary, parts[0].at.emulation);
             ek_steps_find(parts, n, &goal, arena, &steps);
@@ -478,7 +364,7 @@ END_TEST
 
 /* Clusters where each instance changes alone, in any order, up and down. */
 struct world {
-    struct ek_part parts[PARTS_MAX];
+    struct ek_part parts[TEST_PARTS_MAX];
     size_t n;
 };
 
@@ -530,7 +416,7 @@ static void spread(struct flood *f, const struct world *from, size_t i)
     const struct ek_part *p = &from->parts[i];
     unsigned bv = (unsigned)p->at.binary.minor, ev = (unsigned)p->at.emulation.minor;
     unsigned mcv = (unsigned)p->at.min_compat.minor, top = (unsigned)f->goal->version.minor;
-    bool server = p->component == EK_KUBE_APISERVER, node = is_node(p);
+    bool server = p->component == EK_KUBE_APISERVER, node = test_parts_is_node(p);
 
     for (unsigned b = 32; b <= top; b++)
         for (unsigned e = 32; e <= b; e++)
@@ -591,11 +477,11 @@ START_TEST(random_clusters)
 {
     size_t n_found = 0, n_impossible = 0, n_outside = 0;
 
-    random_state = 4330;
+    test_parts_seed(4330);
     for (size_t i = 0; i < CLUSTERS; i++) {
-        struct ek_part parts[PARTS_MAX];
-        size_t n = random_parts(parts);
-        struct ek_skew_policy policy = random_policy();
+        struct ek_part parts[TEST_PARTS_MAX];
+        size_t n = test_parts_random(parts);
+        struct ek_skew_policy policy = test_parts_random_policy();
         struct ek_steps_goal goal = {.version = EK_MINOR(1, 36), .policy = &policy};
         struct ek_arena *arena = ek_arena_new((size_t)16 << 20);
         struct ek_steps steps;

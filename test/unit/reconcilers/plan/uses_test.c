@@ -57,6 +57,11 @@ static const struct {
      "client still uses the version is not known -> have the client use networking.k8s.io/v1\n"},
     {"the target still serves the version", "servicecidrs",
      META("a", FIELDS(WROTE("ctl", OLD "," AT("1") "}"))), 35, 36, ""},
+    {"the way back: a version that came since", "servicecidrs",
+     META("a", FIELDS(WROTE("ctl", NEW "," AT("1") "}"))), 33, 32,
+     "unknown api-written networking.k8s.io/v1beta1 ServiceCIDR shop/a : ctl wrote 1 object with "
+     "networking.k8s.io/v1 (new in 1.33), the last at 2026-11-01T00:00:00Z; whether the client "
+     "still uses the version is not known -> have the client use a version that stays\n"},
     {"the version that stays", "servicecidrs", META("a", FIELDS(WROTE("ctl", NEW "," AT("1") "}"))),
      36, 37, ""},
     {"the newest of several objects", "servicecidrs",
