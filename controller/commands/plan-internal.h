@@ -150,6 +150,15 @@ const char *ek_plan_services_check(const struct ek_plan_services *services, stru
 void ek_plan_say_no_objects(struct ek_plan_report *report);
 
 /*
+ * Adds to each of the steps (an array of doc, or NULL) that a finding is about: "errors" and
+ * "unknown", their numbers, "blocks", the messages of errors, and "first", what to do before the
+ * step. A finding is about the step that it names; one about a release, about the first step of an
+ * API server that reaches the release.
+ */
+void ek_plan_add_blocks(const struct ek_plan_report *report, yyjson_mut_doc *doc,
+                        yyjson_mut_val *steps);
+
+/*
  * The report as data: {"verdict", "from", "to", "data", "findings": [...]}; steps is an object of
  * doc whose members are added (ek_plan_steps), or NULL; audit, a value of doc, becomes the member
  * "audit" (NULL: no log was read). Owned.
@@ -165,6 +174,12 @@ char *ek_plan_place(yyjson_val *finding);
 /* "gates: 4, APIs served: +2 -1, storage versions: 3" of a step of the document, in buf; "" where
  * the data does not have the changes. */
 const char *ek_plan_changes_of(yyjson_val *step, char *buf, size_t size);
+
+/* "2 errors, 1 unknown", what blocks a step of the document, in buf; "" without. */
+const char *ek_plan_blocks_of(yyjson_val *step, char *buf, size_t size);
+
+/* What to do before the step, in buf: "remove the gate (and 2 more)"; "" without. */
+const char *ek_plan_first_of(yyjson_val *step, char *buf, size_t size);
 
 /* Appends the line with the counts of the document. */
 void ek_plan_put_summary(struct ek_buf *out, yyjson_val *root);

@@ -96,8 +96,10 @@ static void put_headers(struct ek_buf *out, const char *const *cells, size_t n)
 
 static void put_steps(struct ek_buf *out, yyjson_val *steps)
 {
-    static const char *const headers[] = {"step", "component", "change",
-                                          "from", "to",        "ends the way back to"};
+    static const char *const headers[] = {"step",    "component", "change",
+                                          "from",    "to",        "ends the way back to",
+                                          "changes", "findings",  "first"};
+    char changes[128], blocks[64], first[512];
     size_t i, n;
     yyjson_val *step;
 
@@ -112,7 +114,10 @@ static void put_steps(struct ek_buf *out, yyjson_val *steps)
                                ek_json_text(step, "change"),
                                ek_json_text(step, "from"),
                                ek_json_text(step, "to"),
-                               ek_json_text(step, "endsWayBackTo")};
+                               ek_json_text(step, "endsWayBackTo"),
+                               ek_plan_changes_of(step, changes, sizeof changes),
+                               ek_plan_blocks_of(step, blocks, sizeof blocks),
+                               ek_plan_first_of(step, first, sizeof first)};
         put_row(out, cells, EK_ARRAY_SIZE(cells));
     }
 }

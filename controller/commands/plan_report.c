@@ -109,6 +109,7 @@ yyjson_doc *ek_plan_document(const struct ek_plan_target *target,
     v = yyjson_mut_obj_add_obj(doc, root, "data");
     yyjson_mut_obj_add_strcpy(doc, v, "version", target->data->binary_version);
     yyjson_mut_obj_add_strcpy(doc, v, "recorded", target->data->recorded);
+    ek_plan_add_blocks(report, doc, yyjson_mut_obj_get(steps, "steps"));
     add_members(doc, root, steps);
     yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "findings");
     for (size_t i = 0; i < report->n; i++)
@@ -214,16 +215,18 @@ const char *ek_plan_changes_of(yyjson_val *step, char *buf, size_t size)
 
     if (!v)
         return "";
-    snprintf(buf, size, "gates: %u, APIs served: +%u -%u, storage versions: %u",
-             count(v, "featureGates"), count(v, "served"), count(v, "notServed"),
-             count(v, "stored"));
+    int n = snprintf(buf, size, "gates: %u, APIs served: +%u -%u", count(v, "featureGates"),
+                     count(v, "served"), count(v, "notServed"));
+    if (yyjson_obj_get(v, "stored") && n > 0 && (size_t)n < size)
+        snprintf(buf + n, size - (size_t)n, ", storage versions: %u", count(v, "stored"));
     return buf;
 }
 
 static void write_steps(yyjson_val *root, bool color, struct ek_buf *out)
 {
-    static const char *const headers[] = {
-        "step", "component", "change", "from", "to", "ends the way back to", "changes"};
+    static const char *const headers[] = {"step",    "component", "change",
+                                          "from",    "to",        "ends the way back to",
+                                          "changes", "findings",  "first"};
     EK_AUTOPTR(ek_text_table, ek_text_table_free) *table =
         ek_text_table_new(headers, EK_ARRAY_SIZE(headers));
     yyjson_val *step;
@@ -231,7 +234,7 @@ static void write_steps(yyjson_val *root, bool color, struct ek_buf *out)
 
     yyjson_arr_foreach(yyjson_obj_get(root, "steps"), i, n, step)
     {
-        char at[24], changes[128];
+        char at[24], changes[128], blocks[64], first[512];
         snprintf(at, sizeof at, "%zu", i + 1);
         const char *cells[] = {at,
                                ek_json_text(step, "component"),
@@ -239,7 +242,9 @@ static void write_steps(yyjson_val *root, bool color, struct ek_buf *out)
                                ek_json_text(step, "from"),
                                ek_json_text(step, "to"),
                                ek_json_text(step, "endsWayBackTo"),
-                               ek_plan_changes_of(step, changes, sizeof changes)};
+                               ek_plan_changes_of(step, changes, sizeof changes),
+                               ek_plan_blocks_of(step, blocks, sizeof blocks),
+                               ek_plan_first_of(step, first, sizeof first)};
         ek_text_table_row(table, cells);
     }
     if (!ek_text_table_size(table))

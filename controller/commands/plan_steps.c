@@ -93,15 +93,28 @@ static void add_stored(const struct changes *c, yyjson_mut_val *list)
     }
 }
 
-/* True for a step whose changes the data has: on the binary of the data, and to an emulation
- * version of the data on a newer one, but for the versions in which that stores objects. */
+static bool has_version(const struct ek_plan_data *data, struct ek_minor v)
+{
+    return ek_minor_cmp(v, data->oldest) >= 0 && ek_minor_cmp(v, data->binary) <= 0;
+}
+
+/* True for a step on the binary of the data, of which the data has all changes. */
 static bool is_known(const struct ek_plan_data *data, const struct ek_upgrade_step *step)
 {
-    int newer = ek_minor_cmp(step->after.binary, data->binary);
+    return step->kind != EK_UPGRADE_BINARY && !ek_minor_cmp(step->after.binary, data->binary);
+}
 
-    return (step->kind != EK_UPGRADE_BINARY && !newer) ||
-           (step->kind == EK_UPGRADE_EMULATION && newer > 0 &&
-            ek_minor_cmp(step->after.emulation, data->binary) <= 0);
+/* True for a step of which the data has the changes but for the versions in which objects are
+ * stored: between emulation versions of the data, on any binary. */
+static bool is_served_known(const struct ek_plan_data *data, const struct ek_upgrade_step *step)
+{
+    bool newer =
+        step->kind == EK_UPGRADE_EMULATION && ek_minor_cmp(step->after.binary, data->binary) > 0;
+
+    return step->kind != EK_UPGRADE_MIN_COMPAT &&
+           (newer ||
+            (has_version(data, step->before.binary) && has_version(data, step->after.binary))) &&
+           has_version(data, step->before.emulation) && has_version(data, step->after.emulation);
 }
 
 /* What a step changes on an API server with these flags; nothing where the data does not have the
@@ -115,7 +128,7 @@ static void add_changes(const struct ek_plan_data *data, const struct ek_upgrade
                         .doc = doc,
                         .server = server};
 
-    if (!is_known(c.data, step))
+    if (!is_known(c.data, step) && !is_served_known(c.data, step))
         return;
     open_side(&c, &step->before, &c.before);
     open_side(&c, &step->after, &c.after);
@@ -123,9 +136,8 @@ static void add_changes(const struct ek_plan_data *data, const struct ek_upgrade
     add_gates(&c, yyjson_mut_obj_add_arr(doc, v, "featureGates"));
     add_served(&c, yyjson_mut_obj_add_arr(doc, v, "served"), true);
     add_served(&c, yyjson_mut_obj_add_arr(doc, v, "notServed"), false);
-    yyjson_mut_val *stored = yyjson_mut_obj_add_arr(doc, v, "stored");
-    if (!ek_minor_cmp(step->after.binary, c.data->binary))
-        add_stored(&c, stored);
+    if (is_known(c.data, step))
+        add_stored(&c, yyjson_mut_obj_add_arr(doc, v, "stored"));
 }
 
 static void add_step(const struct ek_plan_data *data, const struct ek_plan_cluster *cluster,

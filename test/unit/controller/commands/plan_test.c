@@ -455,7 +455,7 @@ static const struct command_row rows[] = {
     {"a cluster: the steps",
      {"--recording=@/r"},
      2,
-     "\n1      kube-apiserver 10.0.0.1:6443   binary                          1.34   1.35\n",
+     "\n1      kube-apiserver 10.0.0.1:6443   binary                          1.34   1.35  ",
      ""},
     {"a cluster: a gate that a step refuses",
      {"--recording=@/r", "--to=1.36"},
