@@ -111,20 +111,7 @@ void ek_exchange_answer_document__(struct ek_proxy_front *front, int code, struc
 
 static enum ek_route_serves serves_of(const struct ek_proxy_exchange *x, size_t i)
 {
-    const struct ek_proxy_request *r = &x->request;
-
-    if (!r->is_resource && !x->document.group)
-        return EK_ROUTE_YES;
-    switch (r->is_resource
-                ? ek_view_serves(x->view, i, r->group, r->version, r->resource, r->subresource)
-                : ek_view_serves(x->view, i, x->document.group, x->document.version, "", "")) {
-    case EK_VIEW_YES:
-        return EK_ROUTE_YES;
-    case EK_VIEW_NO:
-        return EK_ROUTE_NO;
-    default:
-        return EK_ROUTE_UNKNOWN;
-    }
+    return ek_openapi_serves(x->view, i, &x->request, &x->document);
 }
 
 static size_t fill_peers(struct ek_proxy_front *front, struct ek_route_peer *ret_peers)

@@ -21,7 +21,7 @@ bool ek_openapi_begin__(struct ek_proxy_front *front, const struct ek_h1_head *h
 
 void ek_openapi_announce__(struct ek_proxy_front *front)
 {
-    if (ek_proxy_gather_is_mixed__(front->exchange.view))
+    if (ek_openapi_is_mixed(front->exchange.view))
         ek_relay_announce(front->relay,
                           "Warning: 299 - \"this document is that of one API server; others serve "
                           "further resources\"\r\n");
@@ -39,20 +39,14 @@ enum ek_relay_fate ek_openapi_collect__(struct ek_proxy_front *front, const stru
     return front->exchange.limit ? EK_RELAY_DISCARD : EK_RELAY_COLLECT;
 }
 
+_Static_assert(EK_OPENAPI_INDEX_READ_MAX == EK_RELAY_COLLECT_MAX, "what a relay collects");
+
 bool ek_openapi_answer__(struct ek_proxy_front *front, struct ek_str index)
 {
     EK_AUTO(ek_buf) merged;
-    const struct ek_view *view = front->exchange.view;
-    const char **group_versions = NULL;
-    size_t n = 0, cursor = 0;
 
-    for (const char *gv; (gv = ek_view_group_version(view, &cursor));) {
-        group_versions = ek_xrealloc(group_versions, n + 1, sizeof *group_versions);
-        group_versions[n++] = gv;
-    }
-    ek_buf_init(&merged, (size_t)64 << 20);
-    bool done = ek_openapi_merge(index, group_versions, n, &merged);
-    ek_free(group_versions);
+    ek_buf_init(&merged, EK_OPENAPI_INDEX_MAX);
+    bool done = ek_openapi_index(front->exchange.view, index, &merged);
     if (done)
         ek_exchange_answer_document__(front, 200,
                                       EK_STR("Content-Type: application/json\r\n"

@@ -12,9 +12,7 @@
 #include "controller/proxy/proxy.h"
 #include "controller/proxy/relay.h"
 #include "reconcilers/proxy/discovery.h"
-#include "reconcilers/proxy/openapi.h"
-#include "reconcilers/proxy/openapi_v2.h"
-#include "reconcilers/proxy/route.h"
+#include "reconcilers/proxy/openapi_view.h"
 
 /* An address from which clients come. */
 struct ek_proxy_client {
@@ -235,8 +233,6 @@ void ek_openapi_announce__(struct ek_proxy_front *front);
 /* Notes that a request for /openapi/v2 needs several API servers; true when it is answered already.
  */
 bool ek_proxy_gather_begin__(struct ek_proxy_front *front, const struct ek_h1_head *head);
-/* An API server serves other resources than another one, or its documents are not known. */
-bool ek_proxy_gather_is_mixed__(const struct ek_view *view);
 /* Whether the response belongs to the document, and then what becomes of it. */
 bool ek_proxy_gather_response__(struct ek_proxy_front *front, const struct ek_h1_head *head,
                                 enum ek_relay_fate *ret_fate);
