@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/run/discovery_endpoint.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "controller/proxy/board.h"
+#include "controller/run/peer_documents.h"
 #include "reconcilers/proxy/discovery.h"
-
-#define STATUS_MAX ((size_t)4096)
 
 struct ek_discovery_endpoint {
     struct ek_proxy_board *board;         /* has the view */
     struct ek_discovery_remade discovery; /* the serving thread's */
+    struct ek_peer_documents *documents;  /* likewise; NULL before the route is made */
 };
 
 struct ek_discovery_endpoint *ek_discovery_endpoint_new(void)
@@ -28,6 +27,7 @@ void ek_discovery_endpoint_free(struct ek_discovery_endpoint *endpoint)
         return;
     ek_proxy_board_free(endpoint->board);
     ek_discovery_remade_done(&endpoint->discovery);
+    ek_peer_documents_free(endpoint->documents);
     ek_free(endpoint);
 }
 
@@ -43,27 +43,6 @@ static const char *header(const struct ek_http_request *request, const char *nam
 {
     const char *value = ek_http_request_header(request, name);
     return value ? value : "";
-}
-
-static void send_status(struct ek_http_reply *reply, const struct ek_proxy_answer *answer)
-{
-    EK_AUTO(ek_buf) body;
-    char seconds[16];
-
-    ek_buf_init(&body, STATUS_MAX);
-    ek_proxy_answer_write(answer, &body);
-    snprintf(seconds, sizeof seconds, "%d", answer->retry_after_s);
-    if (answer->retry_after_s > 0)
-        ek_http_reply_header(reply, "Retry-After", seconds);
-    ek_http_reply_header(reply, "Cache-Control", "no-cache, private");
-    ek_http_reply_send(reply, answer->code, "application/json", ek_buf_str(&body), body.len);
-}
-
-/* The server adds the Content-Type. */
-static void put_field(void *reply, const char *name, const char *value)
-{
-    if (strcmp(name, "Content-Type") != 0)
-        ek_http_reply_header(reply, name, value);
 }
 
 static bool all_are_fetched(const struct ek_view *view)
@@ -97,14 +76,15 @@ static bool send_document(struct ek_discovery_endpoint *endpoint, const struct e
                                      : "the discovery document is not known yet");
         return false;
     }
-    ek_discovery_each_field(&found, put_field, reply);
+    ek_discovery_each_field(&found, ek_peer_documents_field, reply);
     ek_http_reply_send(reply, found.code, found.content_type, found.body.p, found.body.len);
     return true;
 }
 
-/* Answers a request that was read; false with *ret_answer for an answer without a document. */
+/* Answers a request that was read, now or later; false with *ret_answer for an answer without a
+ * document. */
 static bool answer(struct ek_discovery_endpoint *endpoint, const struct ek_http_request *request,
-                   const struct ek_proxy_request *read, struct ek_http_reply *reply,
+                   struct ek_proxy_request *read, struct ek_http_reply *reply,
                    struct ek_proxy_answer *ret_answer)
 {
     const struct ek_negotiate_headers headers = {.accept = header(request, "accept"),
@@ -118,18 +98,20 @@ static bool answer(struct ek_discovery_endpoint *endpoint, const struct ek_http_
     ek_negotiate_choose(read, &headers, &choice);
     if (strcmp(read->path, request->path) != 0)
         ek_proxy_answer_set(ret_answer, 404, 0, "the server could not find the requested resource");
-    else if (choice.kind == EK_NEGOTIATE_FORWARD)
+    else if (choice.kind == EK_NEGOTIATE_FORWARD && !ek_peer_documents_has(read))
         ek_proxy_answer_set(ret_answer, 501, 0,
-                            "only discovery (/api, /apis) is served here; evenkeel proxy serves "
-                            "resources, /openapi and /version");
+                            "only discovery (/api, /apis), /openapi and /version are served here; "
+                            "evenkeel proxy serves resources");
     else if (choice.kind == EK_NEGOTIATE_REFUSE)
         *ret_answer = choice.answer;
     else if (!view || !ek_view_is_complete(view))
         ek_proxy_answer_set(ret_answer, 503, 1,
                             "the discovery documents of an API server are not known yet");
+    else if (choice.kind == EK_NEGOTIATE_FORWARD)
+        ek_peer_documents_answer(endpoint->documents, view, read, request, reply);
     else
         return send_document(endpoint, view, &choice, &headers, reply, ret_answer);
-    return false;
+    return choice.kind == EK_NEGOTIATE_FORWARD && !ret_answer->code;
 }
 
 static void handle(void *ctx, const struct ek_http_request *request, struct ek_http_reply *reply)
@@ -139,13 +121,16 @@ static void handle(void *ctx, const struct ek_http_request *request, struct ek_h
     EK_AUTO(ek_proxy_request) read;
     struct ek_proxy_answer refusal = {0};
 
-    if (!ek_proxy_request_read(request->method, target, &read, &refusal) ||
+    /* The server drops the body of the answer to a HEAD. */
+    if (!ek_proxy_request_read("GET", target, &read, &refusal) ||
         !answer(ctx, request, &read, reply, &refusal))
-        send_status(reply, &refusal);
+        ek_peer_documents_refuse(&refusal, reply);
 }
 
-struct ek_http_route ek_discovery_endpoint_route(struct ek_discovery_endpoint *endpoint)
+struct ek_http_route ek_discovery_endpoint_route(struct ek_discovery_endpoint *endpoint,
+                                                 const struct ek_reviewer *sender, uv_loop_t *loop)
 {
+    endpoint->documents = ek_peer_documents_new(sender, loop);
     return (struct ek_http_route){
         .path = "/", .subtree = true, .methods = "GET", .handler = handle, .ctx = endpoint};
 }

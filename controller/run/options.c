@@ -107,9 +107,9 @@ static const struct ek_flag serving_flags[] = {
      AT(discovery_address),
      .initial = "0",
      .help =
-         "`address` of /api and /apis, such as \":6443\": the merged discovery documents of all "
-         "API servers, over HTTPS to authenticated and authorized clients; 0 disables both. "
-         "Needs the subject skew",
+         "`address` of /api, /apis, /openapi and /version, such as \":6443\": the merged discovery "
+         "documents and schemas of all API servers, over HTTPS to authenticated and authorized "
+         "clients; 0 disables them. Needs the subject skew",
      .check = ek_http_address_check},
     {.name = "enable-http2",
      .type = EK_FLAG_BOOL,

@@ -599,8 +599,10 @@ const struct ek_command ek_run_command = {
         "operators of OLM v0 whose owners consent.\n\n/debug/ui, on the address of /metrics, "
         "is the page of \"evenkeel check -o html\" with admission policies, field gates, Events "
         "and informers. The page needs \"get\" on the nonResourceURL /debug/ui (the ClusterRole "
-        "evenkeel-ui-reader).\n\n--discovery-bind-address serves /api and /apis with what any API "
-        "server serves; `evenkeel proxy` serves also all other paths.\n\nExit codes: 0 after a "
+        "evenkeel-ui-reader).\n\n--discovery-bind-address serves /api, /apis and /openapi with "
+        "what "
+        "any API server serves, and /version; `evenkeel proxy` serves also all other "
+        "paths.\n\nExit codes: 0 after a "
         "clean stop "
         "(SIGTERM or SIGINT), 1 after an error or when the leader election was lost. A second "
         "signal ends the process at once.",

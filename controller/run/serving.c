@@ -291,7 +291,9 @@ static void guard_routes(struct ek_serving *s, bool metrics)
     }
     if (!s->config.discovery)
         return;
-    const struct ek_http_route open = ek_discovery_endpoint_route(s->config.discovery);
+    const struct ek_reviewer sender = ek_review_relay_reviewer(s->relay);
+    const struct ek_http_route open =
+        ek_discovery_endpoint_route(s->config.discovery, &sender, &s->loop);
     s->discovery_auth = make_auth(s);
     s->discovery_route = ek_metrics_auth_route(s->discovery_auth, &open);
 }

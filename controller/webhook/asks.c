@@ -46,6 +46,12 @@ void ek_webhook_ask_free(struct ek_webhook_ask *ask)
     ek_free(ask->key);
     ek_free(ask->path);
     ek_free(ask->body);
+    ek_free(ask->target.address);
+    ek_free(ask->target.host);
+    ek_free(ask->target.accept);
+    ek_free(ask->target.if_none_match);
+    ek_free(ask->content_type);
+    ek_free(ask->etag);
     ek_free(ask->answer);
     ek_free(ask);
 }
@@ -102,18 +108,25 @@ static struct ek_webhook_ask *land(struct flight *flight)
     return asks;
 }
 
+static void keep(struct ek_webhook_ask *ask, const struct ek_response *resp)
+{
+    ask->status = resp->status;
+    ask->content_type = ek_xstrdup(resp->content_type ? resp->content_type : "");
+    ask->etag = ek_xstrdup(resp->etag ? resp->etag : "");
+    ask->answer_size = resp->body.len;
+    ask->answer = ek_xstrndup(resp->body.p ? resp->body.p : "", resp->body.len);
+}
+
 static void on_answer(void *ctx, const struct ek_response *resp, const struct ek_err *err)
 {
     struct ek_webhook_ask *asks = land(ctx);
 
     for (struct ek_webhook_ask *ask = asks, *next; ask; ask = next) {
         next = ask->next;
-        if (err) {
+        if (err)
             ask->err = *err;
-        } else {
-            ask->answer_size = resp->body.len;
-            ask->answer = ek_xstrndup(resp->body.p ? resp->body.p : "", resp->body.len);
-        }
+        if (resp && resp->status > 0)
+            keep(ask, resp);
         give_back(ask);
     }
 }
@@ -127,6 +140,7 @@ static char *flight_key(const struct ek_webhook_ask *ask)
 static void take_off(struct ek_webhook_asker *asker, struct ek_webhook_ask *ask)
 {
     struct flight *flight = ek_xalloc(sizeof *flight);
+    const struct ek_webhook_target *target = &ask->target;
 
     ask->next = NULL;
     *flight = (struct flight){
@@ -141,7 +155,12 @@ static void take_off(struct ek_webhook_asker *asker, struct ek_webhook_ask *ask)
                              .body = ask->body,
                              .body_size = ask->body_size,
                              .timeout_ms = ask->timeout_ms,
-                             .max_body = ANSWER_MAX},
+                             .accept = target->accept,
+                             .if_none_match = target->if_none_match,
+                             .connect_to = target->address,
+                             .own_name = target->host,
+                             .no_retry = target->address != NULL,
+                             .max_body = target->address ? target->max_body : ANSWER_MAX},
         on_answer, flight);
 }
 

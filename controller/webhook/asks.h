@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of serving threads to the API server, sent on the control loop, where the API client
+ * Requests of serving threads to API servers, sent on the control loop, where the API client
  * lives.
  *
  * An ask travels: a thread fills it and posts it; the control loop sends it (one request for all
@@ -32,17 +32,28 @@ struct ek_webhook_inbox {
     uv_async_t *async;            /* sent when something came in */
 };
 
+/* A GET of one API server, which must prove that it is the one at the address before it gets the
+ * credentials (informers/client/client.h: own_name). Owned; a zeroed struct is none. */
+struct ek_webhook_target {
+    char *address, *host;         /* address NULL: the configured server, for any request */
+    char *accept, *if_none_match; /* NULL for none */
+    size_t max_body;
+};
+
 struct ek_webhook_ask {
     char *key;  /* requests with one key are the same request */
     char *path; /* of a GET, or of a POST when there is a body */
     char *body;
     size_t body_size;
+    struct ek_webhook_target target;
     int64_t timeout_ms;
     bool unproven;                  /* for a review that may be forged */
     struct ek_webhook_inbox *inbox; /* where it comes back to */
     void *owner;                    /* the requester */
-    struct ek_err err;              /* code 0: it was answered with 2xx */
-    char *answer;                   /* the body then */
+    struct ek_err err;              /* code 0: it was answered with 2xx or 304 */
+    int status;                     /* of the answer; 0: there is none */
+    char *content_type, *etag;      /* of the answer; NULL: there is none */
+    char *answer;                   /* its body */
     size_t answer_size;
     struct ek_webhook_ask *next;
 };

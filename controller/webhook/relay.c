@@ -25,15 +25,37 @@ struct ek_review_relay *ek_review_relay_new(struct ek_webhook_asker *asker, uv_a
     return relay;
 }
 
+/* Each review is a request of its own; one document of an API server is read once for all who wait
+ * for it. */
+static char *key_of(struct ek_review_relay *relay, const struct ek_request *request)
+{
+    if (!request->connect_to)
+        return ek_xasprintf("scrape %llu", ++relay->n_sent);
+    return ek_xasprintf("document %s %s %s %s", request->connect_to, request->path,
+                        request->accept ? request->accept : "",
+                        request->if_none_match ? request->if_none_match : "");
+}
+
+static char *copy(const char *text)
+{
+    return text ? ek_xstrdup(text) : NULL;
+}
+
 static struct ek_call *send_review(void *ctx, const struct ek_request *request,
                                    ek_response_fn on_done, void *done_ctx)
 {
     struct ek_review_relay *relay = ctx;
     struct call *call = ek_xalloc(sizeof *call);
-    struct ek_webhook_ask *ask =
-        ek_webhook_ask_new(ek_xasprintf("scrape %llu", ++relay->n_sent), ek_xstrdup(request->path),
-                           ek_xstrndup(request->body, request->body_size), request->body_size);
+    char *body = request->body ? ek_xstrndup(request->body, request->body_size) : NULL;
+    struct ek_webhook_ask *ask = ek_webhook_ask_new(
+        key_of(relay, request), ek_xstrdup(request->path), body, body ? request->body_size : 0);
 
+    if (request->connect_to)
+        ask->target = (struct ek_webhook_target){.address = ek_xstrdup(request->connect_to),
+                                                 .host = copy(request->own_name),
+                                                 .accept = copy(request->accept),
+                                                 .if_none_match = copy(request->if_none_match),
+                                                 .max_body = request->max_body};
     *call = (struct call){on_done, done_ctx};
     ask->timeout_ms = request->timeout_ms;
     ask->inbox = &relay->inbox;
@@ -57,15 +79,14 @@ struct ek_reviewer ek_review_relay_reviewer(struct ek_review_relay *relay)
 static void hand_on(struct ek_webhook_ask *ask)
 {
     struct call *call = ask->owner;
-    const struct ek_response response = {.status = 200,
+    const struct ek_response response = {.status = ask->status,
                                          .body = {ask->answer, ask->answer_size},
-                                         .content_type = "application/json",
-                                         .etag = "",
+                                         .content_type = ask->content_type,
+                                         .etag = ask->etag,
                                          .warning = ""};
 
     if (call->on_done)
-        call->on_done(call->ctx, ask->err.code ? NULL : &response,
-                      ask->err.code ? &ask->err : NULL);
+        call->on_done(call->ctx, ask->status ? &response : NULL, ask->err.code ? &ask->err : NULL);
     ek_free(call);
 }
 
@@ -76,7 +97,8 @@ void ek_review_relay_run(struct ek_review_relay *relay)
         next = ask->next;
         relay->n_waiting--;
         hand_on(ask);
-        OPENSSL_cleanse(ask->body, ask->body_size);
+        if (ask->body)
+            OPENSSL_cleanse(ask->body, ask->body_size);
         ek_webhook_ask_free(ask);
     }
 }

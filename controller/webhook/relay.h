@@ -2,7 +2,9 @@
 /*
  * A reviewer (controller/http/metrics_auth.h) for a thread that has no API client. An asker on the
  * control loop (controller/webhook/asks.h) sends its requests, and the inbox of the thread receives
- * the answers. Bodies may hold tokens and are wiped.
+ * the answers. Bodies may hold tokens and are wiped. A request with connect_to is a GET of one API
+ * server, with own_name, accept, if_none_match, max_body and timeout_ms; equal ones that are under
+ * way are sent once.
  *
  * Threading: the thread of the inbox; asks.h names the threads of struct ek_webhook_asker.
  */

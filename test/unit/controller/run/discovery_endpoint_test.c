@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uv.h>
+
 #include "controller/http/conn.h"
 #include "controller/http/metrics_auth.h"
 #include "reconcilers/peers/view_build.h"
@@ -32,6 +34,66 @@
 
 static struct ek_discovery_endpoint *endpoint;
 static struct ek_http_route route;
+static uv_loop_t loop;
+
+/* ---- API servers that answer when they are told to ---- */
+
+static struct {
+    char *address, *path, *accept, *known;
+    size_t max_body;
+    ek_response_fn on_done;
+    void *ctx;
+} asked[8];
+static size_t n_asked;
+
+static char *copy(const char *text)
+{
+    return ek_xstrdup(text ? text : "");
+}
+
+static struct ek_call *send_request(void *ctx, const struct ek_request *request,
+                                    ek_response_fn on_done, void *done_ctx)
+{
+    (void)ctx;
+    ck_assert_msg(request->own_name && !request->body && request->timeout_ms > 0,
+                  "not to one API server, without an end");
+    ck_assert(n_asked < EK_ARRAY_SIZE(asked));
+    asked[n_asked].address = copy(request->connect_to);
+    asked[n_asked].path = copy(request->path);
+    asked[n_asked].accept = copy(request->accept);
+    asked[n_asked].known = copy(request->if_none_match);
+    asked[n_asked].max_body = request->max_body;
+    asked[n_asked].on_done = on_done;
+    asked[n_asked++].ctx = done_ctx;
+    return (struct ek_call *)&asked[n_asked - 1];
+}
+
+/* Forgets the first request that was sent. */
+static void forget(void)
+{
+    ek_free(asked[0].address);
+    ek_free(asked[0].path);
+    ek_free(asked[0].accept);
+    ek_free(asked[0].known);
+    memmove(&asked[0], &asked[1], sizeof asked - sizeof asked[0]);
+    n_asked--;
+}
+
+/* The answer to the first request. status 0: the API server cannot be reached. */
+static void tell(int status, const char *type, const char *etag, const char *body)
+{
+    const struct ek_response resp = {.status = status,
+                                     .body = ek_str_from(body ? body : ""),
+                                     .content_type = type ? type : "application/json",
+                                     .etag = etag ? etag : "",
+                                     .warning = ""};
+    const struct ek_err err = {.code = EK_E_IO};
+    ek_response_fn on_done = asked[0].on_done;
+    void *ctx = asked[0].ctx;
+
+    forget();
+    on_done(ctx, status ? &resp : NULL, status == 200 || status == 304 ? NULL : &err);
+}
 
 /* What "b" is; "a" is routable and serves core pods and apps/v1 deployments. */
 enum state { LIVE, UNREAD, DOWN_AND_UNREAD };
@@ -76,13 +138,20 @@ static void publish(enum state state, int n)
 
 static void setup(void)
 {
+    const struct ek_reviewer sender = {.send = send_request};
+
+    n_asked = 0;
+    uv_loop_init(&loop);
     endpoint = ek_discovery_endpoint_new();
-    route = ek_discovery_endpoint_route(endpoint);
+    route = ek_discovery_endpoint_route(endpoint, &sender, &loop);
 }
 
 static void teardown(void)
 {
+    while (n_asked > 0)
+        forget();
     ek_discovery_endpoint_free(endpoint);
+    ck_assert_int_eq(uv_loop_close(&loop), 0);
 }
 
 static struct ek_http_conn_config config_of(const struct ek_http_route *served)
@@ -157,9 +226,11 @@ static const struct {
     {"another spelling than was reviewed", LIVE, "GET /%61pis", "", 404, {"NotFound"}, "batch"},
     {"a dot segment", LIVE, "GET /apis/../apis", "", 400, {"BadRequest"}, "batch"},
     {"a resource", LIVE, "GET /apis/batch/v1/jobs", "", 501, {"evenkeel proxy", "Status"}, NULL},
-    {"schemas", LIVE, "GET /openapi/v3", "", 501, {"evenkeel proxy"}, NULL},
-    {"old schemas", LIVE, "GET /openapi/v2", "", 501, {"evenkeel proxy"}, NULL},
-    {"version", LIVE, "GET /version", "", 501, {"evenkeel proxy"}, NULL},
+    {"another schema", LIVE, "GET /openapi/v4", "", 501, {"evenkeel proxy"}, NULL},
+    {"schemas below v2", LIVE, "GET /openapi/v2/x", "", 501, {"evenkeel proxy"}, NULL},
+    {"schemas in another spelling", LIVE, "GET /openapi/v%33", "", 404, {"NotFound"}, NULL},
+    {"schemas, and one is unread", UNREAD, "GET /openapi/v3", "", 503, {"Status"}, NULL},
+    {"version, and one is unread", UNREAD, "GET /version", "", 503, {"Status"}, NULL},
     {"another path", LIVE, "GET /", "", 501, {"evenkeel proxy"}, NULL},
     {"a write", LIVE, "POST /apis", "Content-Length: 0\r\n", 405, {""}, "batch"},
     {"one is unread",
@@ -255,6 +326,211 @@ START_TEST(compresses_large_documents)
 }
 END_TEST
 
+/* ---- Documents of API servers ---- */
+
+#define A    "10.0.0.1:6443"
+#define B    "10.0.0.2:6443"
+#define JSON "Accept: application/json\r\n"
+#define INDEX(path)                                                                                \
+    "{\"paths\":{\"" path "\":{\"serverRelativeURL\":\"/openapi/v3/" path "?hash=H\"}}}"
+#define SCHEMAS(version, path)                                                                     \
+    "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"" version               \
+    "\"},\"paths\":{\"" path "\":{}},\"definitions\":{}}"
+#define KEEP "\r\nCache-Control: public, max-age=31536000, immutable\r\n"
+
+static const struct {
+    const char *name, *line, *fields;
+    struct {
+        const char *address, *path; /* asked of whom; NULL: nobody */
+        int status;
+        const char *etag, *body;
+    } peers[2];
+    int status;
+    const char *has[3], *has_not;
+} documents[] = {
+    {"version",
+     "GET /version",
+     "",
+     {{A, "/version", 200, NULL, "{\"major\":\"1\"}"}},
+     200,
+     {"{\"major\":\"1\"}", "\r\nContent-Type: application/json\r\n", PRIVATE},
+     "ETag"},
+    {"version by HEAD",
+     "HEAD /version",
+     "",
+     {{A, "/version", 200, NULL, "{}"}},
+     200,
+     {"200"},
+     "{}"},
+    {"version of the one that is there",
+     "GET /version",
+     "",
+     {{A, "/version", 0, NULL, NULL}, {B, "/version", 200, NULL, "{\"minor\":\"36\"}"}},
+     200,
+     {"minor"},
+     NULL},
+    {"version of nobody",
+     "GET /version",
+     "",
+     {{A, "/version", 0, NULL, NULL}, {B, "/version", 500, NULL, ""}},
+     503,
+     {"Retry-After: 1", "Status"},
+     NULL},
+    {"index with what the other one serves",
+     "GET /openapi/v3",
+     "If-None-Match: \"T\"\r\n",
+     {{A, "/openapi/v3", 200, "\"T\"", INDEX("apis/apps/v1")}},
+     200,
+     {"/openapi/v3/apis/apps/v1?hash=H\"", "\"/openapi/v3/apis/batch/v1\"", PRIVATE},
+     "ETag"},
+    {"document of a holder",
+     "GET /openapi/v3/apis/batch/v1",
+     JSON,
+     {{B, "/openapi/v3/apis/batch/v1", 200, "\"H\"", "{\"openapi\":\"3.0.0\"}"}},
+     200,
+     {"\"3.0.0\"", "\r\nETag: \"H\"\r\n", PRIVATE},
+     NULL},
+    {"document of its hash",
+     "GET /openapi/v3/apis/batch/v1?hash=H",
+     JSON,
+     {{B, "/openapi/v3/apis/batch/v1", 200, "\"H\"", "{}"}},
+     200,
+     {KEEP, "\r\nVary: Accept\r\n"},
+     NULL},
+    {"document of another hash",
+     "GET /openapi/v3/apis/batch/v1?hash=OLD",
+     JSON,
+     {{B, "/openapi/v3/apis/batch/v1", 200, "\"H\"", "{}"}},
+     200,
+     {PRIVATE},
+     "immutable"},
+    {"document that the client has",
+     "GET /openapi/v3/apis/batch/v1?hash=H",
+     JSON "If-None-Match: \"H\"\r\n",
+     {{B, "/openapi/v3/apis/batch/v1", 304, "\"H\"", ""}},
+     304,
+     {"\r\nETag: \"H\"\r\n", KEEP},
+     NULL},
+    {"document of nobody",
+     "GET /openapi/v3/apis/none/v1",
+     JSON,
+     {{A, "/openapi/v3/apis/none/v1", 404, NULL, "404 page not found"}},
+     404,
+     {"NotFound", PRIVATE},
+     "Retry-After"},
+    {"document that Evenkeel may not read",
+     "GET /openapi/v3/apis/apps/v1",
+     JSON,
+     {{A, "/openapi/v3/apis/apps/v1", 403, NULL, "{}"}},
+     503,
+     {"system:discovery"},
+     "Retry-After"},
+    {"document in a form that there is not",
+     "GET /openapi/v3/apis/apps/v1",
+     "Accept: text/html\r\n",
+     {{A, "/openapi/v3/apis/apps/v1", 406, NULL, ""}},
+     406,
+     {"NotAcceptable"},
+     NULL},
+    {"OpenAPI v2 of both",
+     "GET /openapi/v2",
+     JSON "If-None-Match: \"T\"\r\n",
+     {{A, "/openapi/v2", 200, "\"T\"", SCHEMAS("v1.36.2", "/apis/apps/v1/")},
+      {B, "/openapi/v2", 200, "\"T\"", SCHEMAS("v1.35.0", "/apis/batch/v1/")}},
+     200,
+     {"/apis/apps/v1/", "/apis/batch/v1/", "\r\nETag: \""},
+     "Warning"},
+    {"OpenAPI v2 of one",
+     "GET /openapi/v2",
+     JSON,
+     {{A, "/openapi/v2", 200, NULL, SCHEMAS("v1.36.2", "/apis/apps/v1/")},
+      {B, "/openapi/v2", 0, NULL, NULL}},
+     200,
+     {"/apis/apps/v1/", "\r\nWarning: 299 - \"the document lacks resources of 1 API servers"},
+     "batch"},
+    {"OpenAPI v2 of nobody",
+     "GET /openapi/v2",
+     JSON,
+     {{A, "/openapi/v2", 0, NULL, NULL}, {B, "/openapi/v2", 403, NULL, ""}},
+     503,
+     {"system:discovery"},
+     NULL},
+    {"OpenAPI v2 that is none",
+     "GET /openapi/v2",
+     JSON,
+     {{A, "/openapi/v2", 200, NULL, "[]"}, {B, "/openapi/v2", 200, NULL, "{"}},
+     503,
+     {"cannot be merged", "Retry-After: 1"},
+     NULL},
+};
+
+START_TEST(reads_documents)
+{
+    const struct ek_http_conn_config config = config_of(&route);
+    struct ek_http_conn *conn = ek_http_conn_new(&config, "", NULL, NULL, 0);
+    EK_AUTOFREE char *request =
+        ek_xasprintf("%s HTTP/1.1\r\nHost: x\r\n%s\r\n", documents[_i].line, documents[_i].fields);
+    const char *name = documents[_i].name;
+
+    publish(LIVE, 0);
+    ek_http_conn_input(conn, request, strlen(request), 0);
+    for (size_t i = 0; i < 2 && documents[_i].peers[i].address; i++) {
+        ck_assert_msg(n_asked == 1, "%s: %zu requests", name, n_asked);
+        ck_assert_str_eq(asked[0].address, documents[_i].peers[i].address);
+        ck_assert_str_eq(asked[0].path, documents[_i].peers[i].path);
+        /* What is made of several documents has a tag of its own. */
+        bool made = strstr(documents[_i].line, "/v2") || strstr(documents[_i].line, "/v3 ") ||
+                    !strcmp(documents[_i].line, "GET /openapi/v3");
+        ck_assert_msg(!made || !*asked[0].known, "%s: %s", name, asked[0].known);
+        ck_assert(asked[0].max_body > 0 && asked[0].max_body <= (size_t)16 << 20);
+        tell(documents[_i].peers[i].status, NULL, documents[_i].peers[i].etag,
+             documents[_i].peers[i].body);
+    }
+    ck_assert_msg(n_asked == 0, "%s: %s is asked", name, n_asked ? asked[0].address : "");
+    uv_run(&loop, UV_RUN_DEFAULT);
+    struct ek_str out = ek_http_conn_output(conn);
+    EK_AUTOFREE char *got = ek_xstrndup(out.p, out.len);
+    ck_assert_msg(out.len > 9 && strtol(got + 9, NULL, 10) == documents[_i].status, "%s: %s", name,
+                  got);
+    for (size_t i = 0; i < 3 && documents[_i].has[i]; i++)
+        ck_assert_msg(strstr(got, documents[_i].has[i]) != NULL, "%s: no %s: %s", name,
+                      documents[_i].has[i], got);
+    ck_assert_msg(!documents[_i].has_not || !strstr(got, documents[_i].has_not), "%s: %s", name,
+                  got);
+    ek_http_conn_free(conn);
+}
+END_TEST
+
+/* What is read of API servers is in memory whole: few are at once, and the others are told so. */
+START_TEST(reads_few_at_once)
+{
+    const struct ek_http_conn_config config = config_of(&route);
+    static const char request[] = "GET /openapi/v3/apis/batch/v1 HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct ek_http_conn *conns[5];
+
+    publish(LIVE, 0);
+    for (size_t i = 0; i < 5; i++) {
+        conns[i] = ek_http_conn_new(&config, "", NULL, NULL, 0);
+        ek_http_conn_input(conns[i], request, sizeof request - 1, 0);
+    }
+    ck_assert_uint_eq(n_asked, 4);
+    struct ek_str out = ek_http_conn_output(conns[4]);
+    ck_assert_msg(out.len > 12 && !strncmp(out.p, "HTTP/1.1 429 ", 13), "%.*s", (int)out.len,
+                  out.p);
+    while (n_asked > 0)
+        tell(200, NULL, "\"H\"", "{}");
+    ek_http_conn_free(conns[4]);
+    conns[4] = ek_http_conn_new(&config, "", NULL, NULL, 0);
+    ek_http_conn_input(conns[4], request, sizeof request - 1, 0);
+    ck_assert_uint_eq(n_asked, 1);
+    /* The clients go: their documents are for nobody, and what they took is free again. */
+    for (size_t i = 0; i < 5; i++)
+        ek_http_conn_free(conns[i]);
+    tell(0, NULL, NULL, NULL);
+    ck_assert_uint_eq(n_asked, 0);
+}
+END_TEST
+
 /* ---- Who may read ---- */
 
 static struct sent {
@@ -346,6 +622,8 @@ int main(void)
     tcase_add_test(tc, waits_for_a_view);
     tcase_add_test(tc, knows_what_the_client_has);
     tcase_add_test(tc, compresses_large_documents);
+    tcase_add_loop_test(tc, reads_documents, 0, (int)EK_ARRAY_SIZE(documents));
+    tcase_add_test(tc, reads_few_at_once);
     tcase_add_test(tc, is_guarded);
     return ek_test_run("discovery_endpoint", tc);
 }
