@@ -13,6 +13,7 @@
  *   406        no media type of the Accept header is served
  *   501        everything else, such as resources, which need `evenkeel proxy`
  *   503        before every API server was read or declared down (ek_view_is_complete)
+ *   429        a large document, indented or as YAML, while two others are being written
  *   429, 503   and what else peer_documents.h says of /openapi and /version
  *
  * Threading: new, publish and free on the control loop; the route on the serving thread.

@@ -32,28 +32,46 @@ ek_discovery_find(const struct ek_view *view, const struct ek_negotiate_choice *
     }
 }
 
-/* The document indented or as YAML: made and compressed once, while clients want the same one. NULL
- * without memory. */
-static const struct ek_document *remake(struct ek_discovery_remade *d,
-                                        const struct ek_view_document *document,
-                                        const struct ek_negotiate_choice *choice)
+/* It is made and compressed once, while clients want the same one. */
+static bool is_made(const struct ek_discovery_remade *d, const struct ek_view_document *document,
+                    const struct ek_negotiate_choice *choice)
+{
+    return d->form == choice->form && d->yaml == choice->yaml && !strcmp(d->etag, document->etag);
+}
+
+bool ek_discovery_must_remake(const struct ek_discovery_remade *discovery,
+                              const struct ek_view_document *document,
+                              const struct ek_negotiate_choice *choice,
+                              const struct ek_negotiate_headers *headers)
+{
+    const struct ek_negotiate_document given = {document->body, document->gzip, document->etag};
+    struct ek_negotiate_reply reply;
+
+    if (!(choice->pretty || choice->yaml) || is_made(discovery, document, choice))
+        return false;
+    ek_negotiate_reply(choice, headers, &given, &reply);
+    return reply.code == 200;
+}
+
+bool ek_discovery_remake(struct ek_discovery_remade *d, const struct ek_view_document *document,
+                         const struct ek_negotiate_choice *choice)
 {
     struct ek_buf out;
 
-    if (d->form == choice->form && d->yaml == choice->yaml && !strcmp(d->etag, document->etag))
-        return &d->remade;
+    if (is_made(d, document, choice))
+        return true;
     ek_discovery_remade_done(d);
     ek_buf_init(&out, EK_DOCUMENT_MAX);
     if (choice->yaml ? ek_negotiate_yaml(document->body, &out)
                      : ek_negotiate_indent(document->body, &out)) {
         ek_buf_done(&out);
-        return NULL;
+        return false;
     }
     ek_document_make(&d->remade, &out, document->etag);
     snprintf(d->etag, sizeof d->etag, "%s", document->etag);
     d->form = choice->form;
     d->yaml = choice->yaml;
-    return &d->remade;
+    return true;
 }
 
 bool ek_discovery_reply(struct ek_discovery_remade *discovery,
@@ -62,13 +80,13 @@ bool ek_discovery_reply(struct ek_discovery_remade *discovery,
                         const struct ek_negotiate_headers *headers, struct ek_negotiate_reply *ret)
 {
     struct ek_negotiate_document given = {document->body, document->gzip, document->etag};
-    const struct ek_document *remade = NULL;
+    const struct ek_document *remade = &discovery->remade;
 
     ek_negotiate_reply(choice, headers, &given, ret);
-    if ((choice->pretty || choice->yaml) && ret->code == 200)
-        remade = remake(discovery, document, choice);
-    if (!remade)
-        return !choice->yaml || ret->code != 200;
+    if (!(choice->pretty || choice->yaml) || ret->code != 200)
+        return true;
+    if (!ek_discovery_remake(discovery, document, choice))
+        return !choice->yaml;
     given.body = (struct ek_str){remade->body.data, remade->body.len};
     given.gzip = (struct ek_str){remade->gzip.data, remade->gzip.len};
     ek_negotiate_reply(choice, headers, &given, ret);

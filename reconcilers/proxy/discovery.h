@@ -30,6 +30,19 @@ void ek_discovery_remade_done(struct ek_discovery_remade *discovery);
 const struct ek_view_document *
 ek_discovery_find(const struct ek_view *view, const struct ek_negotiate_choice *choice, size_t own);
 
+/* True when ek_discovery_reply would first indent the document or write it as YAML, which takes
+ * some 40 ms for each MiB. */
+bool ek_discovery_must_remake(const struct ek_discovery_remade *discovery,
+                              const struct ek_view_document *document,
+                              const struct ek_negotiate_choice *choice,
+                              const struct ek_negotiate_headers *headers);
+
+/* Does that, for a discovery of which nobody else has the struct; on any thread. False without
+ * memory. */
+bool ek_discovery_remake(struct ek_discovery_remade *discovery,
+                         const struct ek_view_document *document,
+                         const struct ek_negotiate_choice *choice);
+
 /* The reply with a document; what it has is borrowed from the document, and from discovery until
  * the next call. False when the document cannot be written as YAML. */
 bool ek_discovery_reply(struct ek_discovery_remade *discovery,

@@ -170,6 +170,7 @@ static char *get(const char *line, const char *fields)
     EK_AUTOFREE char *request = ek_xasprintf("%s HTTP/1.1\r\nHost: x\r\n%s\r\n", line, fields);
 
     ek_http_conn_input(conn, request, strlen(request), 0);
+    uv_run(&loop, UV_RUN_DEFAULT);
     struct ek_str out = ek_http_conn_output(conn);
     char *got = ek_xstrndup(out.p, out.len);
     ek_http_conn_free(conn);
@@ -323,6 +324,57 @@ START_TEST(compresses_large_documents)
                   "%s", packed);
     ck_assert(strstr(pretty, "\r\nContent-Encoding: gzip\r\n") != NULL);
     ck_assert(!strstr(plain, "Accept-Encoding"));
+}
+END_TEST
+
+/* What takes long is done on another thread, once for a document, and for few at once. */
+START_TEST(writes_large_documents_elsewhere)
+{
+    static const struct {
+        const char *request, *has;
+    } forms[] = {
+        {"GET /apis/batch/v1?pretty=1 HTTP/1.1\r\nHost: x\r\n\r\n", "\n  \"resources\": ["},
+        {"GET /apis/batch/v1 HTTP/1.1\r\nHost: x\r\nAccept: application/yaml\r\n\r\n",
+         "kind: APIResourceList"}};
+    const struct ek_http_conn_config config = config_of(&route);
+    struct ek_http_conn *conns[4];
+
+    publish(LIVE, 4000);
+    for (size_t i = 0; i < 4; i++) {
+        conns[i] = ek_http_conn_new(&config, "", NULL, NULL, 0);
+        ek_http_conn_input(conns[i], forms[i % 2].request, strlen(forms[i % 2].request), 0);
+        struct ek_str out = ek_http_conn_output(conns[i]);
+        ck_assert_msg(i < 2 ? out.len == 0 : !strncmp(out.p, "HTTP/1.1 429 ", 13), "%zu: %.*s", i,
+                      (int)out.len, out.p);
+    }
+    publish(LIVE, 0); /* the old one stays until it is sent */
+    ek_http_conn_free(conns[3]);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < 2; i++) {
+        struct ek_str out = ek_http_conn_output(conns[i]);
+        EK_AUTOFREE char *got = ek_xstrndup(out.p, out.len);
+        ck_assert_msg(!strncmp(got, "HTTP/1.1 200 ", 13) && strstr(got, forms[i].has) &&
+                          strstr(got, "more3999"),
+                      "%.300s", got);
+    }
+    for (size_t i = 0; i < 3; i++)
+        ek_http_conn_free(conns[i]);
+}
+END_TEST
+
+/* What was made a moment ago is sent at once. */
+START_TEST(keeps_what_it_wrote)
+{
+    const struct ek_http_conn_config config = config_of(&route);
+    static const char request[] = "GET /apis/batch/v1?pretty=1 HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    publish(LIVE, 4000);
+    EK_AUTOFREE char *first = get("GET /apis/batch/v1?pretty=1", "");
+    struct ek_http_conn *conn = ek_http_conn_new(&config, "", NULL, NULL, 0);
+    ek_http_conn_input(conn, request, sizeof request - 1, 0);
+    struct ek_str out = ek_http_conn_output(conn);
+    ck_assert_uint_eq(out.len, strlen(first));
+    ek_http_conn_free(conn);
 }
 END_TEST
 
@@ -622,6 +674,8 @@ int main(void)
     tcase_add_test(tc, waits_for_a_view);
     tcase_add_test(tc, knows_what_the_client_has);
     tcase_add_test(tc, compresses_large_documents);
+    tcase_add_test(tc, writes_large_documents_elsewhere);
+    tcase_add_test(tc, keeps_what_it_wrote);
     tcase_add_loop_test(tc, reads_documents, 0, (int)EK_ARRAY_SIZE(documents));
     tcase_add_test(tc, reads_few_at_once);
     tcase_add_test(tc, is_guarded);
