@@ -114,8 +114,11 @@ static void put_reply(struct ek_http_conn *conn, int status, const char *content
 
     ek_buf_printf(out, "HTTP/1.1 %d %s\r\n", status, reason(status));
     put_date(conn);
-    if (content_type && !has_no_body(status))
-        ek_buf_printf(out, "Content-Type: %s\r\n", content_type);
+    if (content_type && !has_no_body(status)) {
+        ek_buf_puts(out, "Content-Type: ");
+        ek_buf_puts(out, content_type);
+        ek_buf_puts(out, "\r\n");
+    }
     if (!has_no_body(status))
         ek_buf_printf(out, "Content-Length: %zu\r\n", size);
     ek_buf_puts(out, extra);
@@ -143,9 +146,11 @@ void ek_http_put_error__(struct ek_http_conn *conn, int status)
 /* Adds a header's part; whatever could end the line becomes a blank. */
 static void put_safe(struct ek_buf *out, const char *s)
 {
-    for (; *s; s++) {
-        char c = (*s >= 0 && *s < 0x20) || *s == 0x7f ? ' ' : *s;
-        ek_buf_append(out, &c, 1);
+    for (size_t n = 0; *s; s += n) {
+        for (n = 0; (unsigned char)s[n] >= 0x20 && s[n] != 0x7f;)
+            n++;
+        ek_buf_append(out, n > 0 ? s : " ", n > 0 ? n : 1);
+        n += n == 0;
     }
 }
 
