@@ -179,13 +179,15 @@ static int start(struct live *live)
         live->record = NULL;
         return rc;
     }
-    live->watch = ek_skew_watch_new(&(struct ek_skew_watch_config){.loop = loop,
-                                                                   .client = live->client,
-                                                                   .account = &account,
-                                                                   .now = ek_wall_ms,
-                                                                   .documents_ms = documents_ms,
-                                                                   .changed = on_change,
-                                                                   .ctx = live});
+    live->watch =
+        ek_skew_watch_new(&(struct ek_skew_watch_config){.loop = loop,
+                                                         .client = live->client,
+                                                         .account = &account,
+                                                         .now = ek_wall_ms,
+                                                         .documents_ms = documents_ms,
+                                                         .flagz = live->job->options->flagz,
+                                                         .changed = on_change,
+                                                         .ctx = live});
     if (live->record)
         ek_prober_set_tap(ek_skew_watch_prober(live->watch), ek_record_tap(live->record));
     uv_timer_init(loop, &live->pause);

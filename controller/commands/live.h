@@ -15,6 +15,7 @@ struct ek_live_options {
     const char *record;    /* a folder that gets a recording of what was read; "" or NULL: none */
     const char *probe_account;
     int64_t timeout_ms;
+    bool flagz;          /* /flagz of API servers is read */
     bool documents_only; /* API servers alone are probed, for /version, /readyz and discovery */
 };
 

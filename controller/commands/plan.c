@@ -235,7 +235,7 @@ static const struct ek_flag_group *const groups[] = {&group};
 
 static int run_plan(void *unused, int argc, char **argv)
 {
-    struct ek_plan_options options = {0};
+    struct ek_plan_options options = {.live = {.flagz = true}};
 
     (void)unused;
     return ek_command_run(&ek_plan_command, argc, argv, &options, plan);

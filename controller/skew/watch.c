@@ -37,6 +37,7 @@ struct ek_skew_watch {
     struct ek_obj *written; /* the ControlPlane that the API server returned last, NULL before */
     int64_t (*now)(void);
     int64_t documents_ms;
+    bool flagz;
     bool targets_known; /* a plan has named targets */
     int n_stopping;
     void (*on_stopped)(void *ctx);
@@ -387,6 +388,7 @@ struct ek_skew_watch *ek_skew_watch_new(const struct ek_skew_watch_config *confi
 
     watch->now = config->now;
     watch->documents_ms = config->documents_ms;
+    watch->flagz = config->flagz;
     watch->client = config->client;
     watch->set = config->set;
     watch->owns_set = !config->set;
@@ -463,6 +465,7 @@ void ek_skew_watch_set_targets(struct ek_skew_watch *watch, const struct ek_skew
         .timeout_ms = plan->probe_timeout_ms,
         .full_interval_ms = FULL_INTERVAL_MS,
         .documents_only = documents_only,
+        .flagz = watch->flagz,
         .own_only = documents_only,
     };
     struct ek_prober_target *targets = ek_xalloc((plan->n_targets + 1) * sizeof *targets);

@@ -50,6 +50,7 @@ struct ek_skew_watch_config {
     int64_t (*now)(void);                   /* wall clock, milliseconds */
     int64_t documents_ms; /* above 0: API servers alone are probed, for what the proxy needs of
                              them, and so often; 0: all that a plan names, as often as it says */
+    bool flagz;           /* /flagz of API servers is read: flags of servers without a Pod */
     void (*changed)(void *ctx); /* called from the loop whenever what the watch has made may give
                                    another view: probes, and objects of a set of its own */
     void *ctx;

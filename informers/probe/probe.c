@@ -35,6 +35,7 @@ struct ek_probe *ek_probe_new(void)
     probe->ready_answer = unanswered();
     probe->openapi_answer = unanswered();
     probe->metrics_answer = unanswered();
+    probe->flagz_answer = unanswered();
     probe->discovery_answer = unanswered();
     probe->cert_not_after_ms = EK_TIME_UNSET;
     return probe;
@@ -104,6 +105,9 @@ void ek_probe_unref(struct ek_probe *probe)
     for (size_t i = 0; i < probe->n_cert_names; i++)
         ek_free(probe->cert_names[i]);
     ek_free(probe->cert_names);
+    for (size_t i = 0; i < probe->n_flagz; i++)
+        ek_free(probe->flagz[i]);
+    ek_free(probe->flagz);
     ek_discovery_free(probe->discovery);
     ek_api_groups_unref(probe->core);
     ek_api_groups_unref(probe->groups);

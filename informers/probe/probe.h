@@ -92,6 +92,11 @@ struct ek_probe {
     struct ek_probe_manifests *manifests; /* sorted by plugin, each once; owned */
     size_t n_manifests;
 
+    struct ek_probe_answer flagz_answer; /* GET /flagz (API servers, where it was requested) */
+    char **flagz; /* all flags of the process, "--name=value"; NULL when the last round got none;
+                     owned */
+    size_t n_flagz;
+
     struct ek_probe_answer discovery_answer; /* /api and /apis */
     struct ek_discovery *discovery;          /* sealed; NULL when never answered; owned */
     enum ek_discovery_form discovery_form;

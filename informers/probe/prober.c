@@ -247,6 +247,8 @@ static void start_round(struct target *target, bool full)
     target->session = ek_probe_session_new(target->component, target->probe, full, now_ms);
     if (target->prober->options.documents_only)
         ek_probe_session_documents_only(target->session);
+    if (target->prober->options.flagz)
+        ek_probe_session_ask_flagz(target->session);
     ask_more(target);
 }
 

@@ -37,6 +37,7 @@ struct ek_prober_options {
     int64_t timeout_ms;       /* for each question */
     int64_t full_interval_ms; /* how old OpenAPI's and /metrics' answers may get */
     bool documents_only;      /* neither is requested (ek_probe_session_documents_only) */
+    bool flagz;               /* /flagz of API servers is requested as well */
     bool own_only; /* a server whose certificate has neither the IP of its address nor its host
                       name gets no request and no credentials: another API server answers there */
 };

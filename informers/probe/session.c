@@ -28,6 +28,7 @@ enum question {
     Q_APIS,
     Q_OPENAPI,
     Q_METRICS,
+    Q_FLAGZ,
     Q_LEGACY,
 };
 
@@ -50,6 +51,9 @@ static const struct {
     /* The smallest OpenAPI document; every one of them carries info.version. */
     [Q_OPENAPI] = {"/openapi/v3/version", "application/json", 1024 * KIB, false},
     [Q_METRICS] = {"/metrics", "text/plain", 0, true},
+    /* Since 1.36 (component-base/zpages/flagz); the plain text has no fixed form. */
+    [Q_FLAGZ] = {"/flagz", "application/json;v=v1beta1;g=config.k8s.io;as=Flagz", 1024 * KIB,
+                 false},
 };
 
 struct ek_probe_session {
@@ -123,7 +127,7 @@ struct ek_probe_session *ek_probe_session_new(const char *component,
                         previous->n_cert_names);
     }
     for (int q = 0; q < Q_LEGACY; q++)
-        session->state[q] = apiserver || q == Q_METRICS ? UNASKED : NEVER;
+        session->state[q] = (apiserver && q != Q_FLAGZ) || q == Q_METRICS ? UNASKED : NEVER;
     ek_promtext_init(&session->metrics, ek_probe_metrics, ek_probe_metrics_take, session->next);
     return session;
 }
@@ -147,6 +151,11 @@ void ek_probe_session_free(struct ek_probe_session *session)
 void ek_probe_session_documents_only(struct ek_probe_session *session)
 {
     session->state[Q_OPENAPI] = session->state[Q_METRICS] = NEVER;
+}
+
+void ek_probe_session_ask_flagz(struct ek_probe_session *session)
+{
+    session->state[Q_FLAGZ] = session->apiserver ? UNASKED : NEVER;
 }
 
 static bool was_legacy(const struct ek_probe *previous)
@@ -355,6 +364,37 @@ static void answer_metrics(struct ek_probe_session *session, const struct ek_err
         ek_probe_metrics_copy(session->next, session->previous);
 }
 
+/* Takes the map of names and printed values. */
+static void read_flagz(struct ek_probe *probe, yyjson_val *flags)
+{
+    yyjson_val *name, *value;
+    size_t i, n;
+
+    probe->flagz = ek_xalloc((yyjson_obj_size(flags) + 1) * sizeof *probe->flagz);
+    ek_json_each_member(flags, i, n, name, value)
+    {
+        if (yyjson_is_str(value))
+            probe->flagz[probe->n_flagz++] =
+                ek_xasprintf("--%s=%s", yyjson_get_str(name), yyjson_get_str(value));
+    }
+}
+
+static void answer_flagz(struct ek_probe_session *session, const struct ek_response *resp,
+                         const struct ek_err *err)
+{
+    struct ek_err local = {0};
+    yyjson_doc *doc = err ? NULL : parse_body(resp, "/flagz", &local);
+    yyjson_val *flags = yyjson_obj_get(yyjson_doc_get_root(doc), "flags");
+
+    if (doc && !yyjson_is_obj(flags))
+        ek_err_set(&local, EK_E_PARSE, "/flagz: the response has no flags");
+    if (!err && local.code)
+        err = &local;
+    if (note(session, &session->next->flagz_answer, err))
+        read_flagz(session->next, flags);
+    yyjson_doc_free(doc);
+}
+
 static void on_legacy_path(void *ctx, const char *path)
 {
     struct ek_probe_session *session = ctx;
@@ -504,6 +544,9 @@ void ek_probe_session_answer(struct ek_probe_session *session, int id,
         break;
     case Q_METRICS:
         answer_metrics(session, err);
+        break;
+    case Q_FLAGZ:
+        answer_flagz(session, resp, err);
         break;
     default:
         answer_legacy(session, resp, err);

@@ -60,6 +60,10 @@ void ek_probe_session_free(struct ek_probe_session *session);
  * without aggregated discovery. To be called before the first ek_probe_session_next. */
 void ek_probe_session_documents_only(struct ek_probe_session *session);
 
+/* Requests /flagz as well, of an API server. To be called before the first
+ * ek_probe_session_next. */
+void ek_probe_session_ask_flagz(struct ek_probe_session *session);
+
 /* Takes the next question into *ret_question; false when there is none until an outstanding one is
  * answered. */
 bool ek_probe_session_next(struct ek_probe_session *session,

@@ -424,6 +424,17 @@ static void keep_gates(struct reader *r, struct ek_pod_flags *flags)
     flags->gates = kept;
 }
 
+static void take(struct reader *r, struct ek_pod_flags *flags)
+{
+    *flags = (struct ek_pod_flags){.unread = r->unread};
+    if (*r->unread)
+        return;
+    flags->emulation = r->emulation;
+    flags->min_compat = r->min_compat;
+    flags->apis = r->apis;
+    keep_gates(r, flags);
+}
+
 void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
                        struct ek_pod_flags *ret_flags)
 {
@@ -431,19 +442,48 @@ void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct e
     yyjson_val *container = ek_pod_container(pod, component);
     const char *why = unsettled(pod, component, arena);
 
-    *ret_flags = (struct ek_pod_flags){.unread = ""};
     if (why)
         r.unread = why;
     else
         read_line(&r, container, component);
-    if (*r.unread) {
-        ret_flags->unread = r.unread;
-        return;
+    take(&r, ret_flags);
+}
+
+/* A flag of /flagz as a command line has it; NULL for one that was not set. */
+static const char *word_of(const char *flag, struct ek_arena *arena)
+{
+    char *word = ek_arena_strdup(arena, flag), *value = strchr(word, '=');
+    size_t len = value ? strlen(++value) : 0;
+
+    if (len >= 2 && value[0] == '[' && value[len - 1] == ']') {
+        memmove(value, value + 1, len - 2);
+        value[len - 2] = '\0';
     }
-    ret_flags->emulation = r.emulation;
-    ret_flags->min_compat = r.min_compat;
-    ret_flags->apis = r.apis;
-    keep_gates(&r, ret_flags);
+    if (!value || !*value)
+        return NULL;
+    if (flag_of(word) == FEATURE_GATES) {
+        char *to = value;
+        for (const char *from = value; *from; from++)
+            if (*from != ':' || (from != value && from[-1] != ','))
+                *to++ = *from;
+        *to = '\0';
+    }
+    return word;
+}
+
+void ek_pod_flagz_read(const char *const *flags, size_t n, struct ek_arena *arena,
+                       struct ek_pod_flags *ret_flags)
+{
+    struct reader r = {.arena = arena, .unread = ""};
+
+    r.words = ek_arena_alloc(arena, (n + 1) * sizeof *r.words);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = flag_of(flags[i]) < OTHER ? word_of(flags[i], arena) : NULL;
+        if (word)
+            r.words[r.n_words++] = word;
+    }
+    read_flags(&r, 0);
+    take(&r, ret_flags);
 }
 
 void ek_pod_api_flags_read(const char *const *args, size_t n, struct ek_arena *arena,

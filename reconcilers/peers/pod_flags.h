@@ -58,6 +58,15 @@ struct ek_pod_flags {
 void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
                        struct ek_pod_flags *ret_flags);
 
+/*
+ * Reads all n flags of a running kube-apiserver, "--name=value", as GET /flagz has them: a list is
+ * in brackets, an empty value is that of a flag that was not set, and a gate without a component
+ * begins with ":" (component-base/zpages/flagz and cli/flag:ColonSeparatedMultimapStringString at
+ * 1.36). Gates are those that were set, whatever their defaults.
+ */
+void ek_pod_flagz_read(const char *const *flags, size_t n, struct ek_arena *arena,
+                       struct ek_pod_flags *ret_flags);
+
 /* Reads n arguments of a kube-apiserver that runs nowhere yet, as a manifest has them: only apis
  * and unread are set. Words that are no flags do not count. */
 void ek_pod_api_flags_read(const char *const *args, size_t n, struct ek_arena *arena,

@@ -71,16 +71,21 @@ struct flags {
     const struct ek_versions *at;
 };
 
-static void say_flags_unread(struct reader *r, enum ek_component component, const char *name)
+static void say_flags_unread(struct reader *r, enum ek_component component, const char *name,
+                             const struct ek_probe *probe)
 {
     struct ek_arena *arena = r->report->arena;
+    const char *flagz =
+        probe && probe->flagz_answer.error.code
+            ? ek_arena_printf(arena, " (/flagz: %s)", probe->flagz_answer.error.message)
+            : "";
     const char *what = component == EK_KUBE_APISERVER ? "API server" : ek_component_name(component);
 
     say(r->report, EK_PLAN_UNKNOWN, "flags-unread", name,
         ek_arena_printf(arena,
-                        "the flags of the %s cannot be read: a feature gate that is set to its "
+                        "the flags of the %s cannot be read%s: a feature gate that is set to its "
                         "default is not seen, and a version without that gate does not start",
-                        what),
+                        what, flagz),
         ek_arena_printf(arena, "look for such gates in --feature-gates of the %s", what));
 }
 
@@ -169,7 +174,7 @@ static void read_peers(struct reader *r, const struct ek_skew_facts *facts)
         }
         say_assumed(r, name, at);
         if (!peer->flags_read)
-            say_flags_unread(r, EK_KUBE_APISERVER, name);
+            say_flags_unread(r, EK_KUBE_APISERVER, name, peer->probe);
         const struct flags flags = {peer->flags_read, peer->flag_gates, peer->n_flag_gates,
                                     peer->probe, at};
         add_part(r, EK_KUBE_APISERVER, name, 1, at,
@@ -205,7 +210,7 @@ static void read_instances(struct reader *r, const struct ek_skew_facts *facts,
         } else {
             say_assumed(r, name, at);
             if (!one->flags_read)
-                say_flags_unread(r, one->component, name);
+                say_flags_unread(r, one->component, name, NULL);
             const struct flags flags = {one->flags_read, one->flag_gates, one->n_flag_gates,
                                         one->probe, at};
             add_part(r, one->component, name, 1, at,

@@ -99,7 +99,7 @@ struct ek_peer_fact {
                                 "LeaseStale", "NotProbed", or what the connection failed with */
     const char *unreachable_message;
     bool certificate_matches; /* the serving certificate has the IP of the address, or the name */
-    bool flags_read;          /* the flags of its pod were read */
+    bool flags_read;          /* the flags of its pod, or those of /flagz, were read */
     const struct ek_pod_gate *flag_gates; /* what its pod's flags set; not all that there are */
     size_t n_flag_gates;
     struct ek_pod_api_flags flag_apis; /* with flags_read */

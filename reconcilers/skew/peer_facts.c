@@ -136,6 +136,25 @@ static void set_disputed(struct ek_arena *arena, const char *address, const char
         ek_arena_printf(arena, "%s: more than one server seems to answer at %s", conflict, address);
 }
 
+/* The flags of a server whose Pod does not have them, as the server itself lists them; not those of
+ * another server that answers at its address. */
+static const char *read_flagz(struct facts *f, const struct ek_peer_fact *fact, const char *unread,
+                              struct ek_pod_flags *flags)
+{
+    const struct ek_probe *probe = fact->probe;
+    const struct ek_minor emulation = fact->versions.emulation;
+    struct ek_pod_flags its;
+
+    if (!*unread || !probe || !probe->flagz || fact->versions.disputed ||
+        !ek_facts_is_current__(probe, &probe->flagz_answer))
+        return unread;
+    ek_pod_flagz_read((const char *const *)probe->flagz, probe->n_flagz, f->arena, &its);
+    if (*its.unread || (its.emulation.known && ek_minor_cmp(its.emulation, emulation) != 0))
+        return unread;
+    *flags = its;
+    return "";
+}
+
 static void read_versions(struct facts *f, const struct ek_objs *pods, struct ek_peer_fact *fact)
 {
     struct reading readings[EK_FACTS_READINGS_MAX];
@@ -158,7 +177,7 @@ static void read_versions(struct facts *f, const struct ek_objs *pods, struct ek
     struct ek_versions versions = ek_facts_merge__(f->arena, readings, n, silence(fact), unread);
     set_disputed(f->arena, fact->address, conflict, disputed, &versions);
     fact->versions = versions;
-    fact->flags_read = !*flags;
+    fact->flags_read = !*read_flagz(f, fact, flags, &set);
     fact->flag_gates = set.gates;
     fact->n_flag_gates = set.n_gates;
     fact->flag_apis = set.apis;

@@ -63,6 +63,7 @@ static const struct canned *find(const struct canned *table, const char *path)
 }
 
 static struct ek_buf asked; /* the paths of the last round, in order */
+static bool asks_flagz;
 
 /* Plays a round against a table of answers, in which a question with the answer's ETag gets a 304.
  */
@@ -73,6 +74,8 @@ static struct ek_probe *play(const char *component, const struct ek_probe *previ
     struct ek_probe_question q;
 
     ek_buf_reset(&asked);
+    if (asks_flagz)
+        ek_probe_session_ask_flagz(session);
     while (ek_probe_session_next(session, &q)) {
         const struct canned *c = find(answers, q.path);
         ek_buf_printf(&asked, "%s ", q.path);
@@ -104,6 +107,7 @@ static struct canned table[EK_ARRAY_SIZE(healthy)]; /* healthy, and what a test 
 static void set_up(void)
 {
     ek_buf_init(&asked, 4096);
+    asks_flagz = false;
     memcpy(table, healthy, sizeof healthy);
 }
 
@@ -464,11 +468,55 @@ START_TEST(garbage_is_an_error_of_one_question)
 }
 END_TEST
 
+/* Flags of /flagz; want NULL: none, and an error of the code. */
+static const struct {
+    const char *name;
+    int status;
+    const char *body, *want;
+    int code;
+} flagz[] = {
+    {"flags", 200, "{\"kind\":\"Flagz\",\"flags\":{\"a\":\"[1.35]\",\"b\":\"\",\"c\":1}}",
+     "--a=[1.35] --b= ", 0},
+    {"no map of flags", 200, "{\"kind\":\"Flagz\"}", NULL, EK_E_PARSE},
+    {"text", 200, "a: 1", NULL, EK_E_PARSE},
+    {"below 1.36", 404, "", NULL, EK_E_NOENT},
+    {"forbidden", 403, "", NULL, EK_E_FORBIDDEN},
+};
+
+START_TEST(reads_flags_where_that_is_asked)
+{
+    struct canned answers[EK_ARRAY_SIZE(healthy) + 1] = {
+        {"/flagz", flagz[_i].status, flagz[_i].body, ""}};
+    EK_AUTO(ek_buf) got;
+
+    memcpy(answers + 1, healthy, sizeof healthy);
+    asks_flagz = true;
+    struct ek_probe *first = play("kube-apiserver", NULL, true, 1000, answers);
+    ek_buf_init(&got, 4096);
+    for (size_t i = 0; i < first->n_flagz; i++)
+        ek_buf_printf(&got, "%s ", first->flagz[i]);
+    ck_assert_str_eq(ek_buf_str(&got), flagz[_i].want ? flagz[_i].want : "");
+    ck_assert_int_eq(first->flagz != NULL, flagz[_i].want != NULL);
+    ck_assert_int_eq(first->flagz_answer.error.code, flagz[_i].code);
+    ck_assert_int_eq(first->reach.error.code, 0);
+    struct ek_probe *other = play("kube-scheduler", NULL, true, 1000, answers);
+    ck_assert_str_eq(ek_buf_str(&asked), "/metrics ");
+    asks_flagz = false;
+    struct ek_probe *next = play("kube-apiserver", first, true, 2000, answers);
+    ck_assert_ptr_null(strstr(ek_buf_str(&asked), "/flagz"));
+    ck_assert_ptr_null(next->flagz);
+    ek_probe_unref(first);
+    ek_probe_unref(other);
+    ek_probe_unref(next);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("probe_session");
 
     tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_loop_test(tc, reads_flags_where_that_is_asked, 0, (int)EK_ARRAY_SIZE(flagz));
     tcase_add_test(tc, reads_a_healthy_server);
     tcase_add_test(tc, a_light_round_asks_little_and_keeps_the_rest);
     tcase_add_loop_test(tc, what_failed_is_asked_again_in_a_light_round, 0,

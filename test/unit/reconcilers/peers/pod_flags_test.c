@@ -171,23 +171,29 @@ static struct ek_obj *make_pod(const char *metadata, const char *container, cons
     return pod;
 }
 
+static void expect(const char *name, const struct ek_pod_flags *flags, const char *want)
+{
+    EK_AUTO(ek_buf) out;
+
+    ek_buf_init(&out, 65536);
+    print(flags, &out);
+    if (strncmp(want, "unread: ", 8) == 0) {
+        ck_assert_msg(strstr(flags->unread, want + 8) != NULL, "%s: got \"%s\" %s", name,
+                      flags->unread, ek_buf_str(&out));
+        ck_assert_msg(out.len == 0, "%s: unread and yet %s", name, ek_buf_str(&out));
+    } else {
+        ck_assert_msg(!*flags->unread && !strcmp(ek_buf_str(&out), want), "%s: got \"%s\" %s", name,
+                      flags->unread, ek_buf_str(&out));
+    }
+}
+
 static void check(const char *name, struct ek_obj *pod, const char *want)
 {
     struct ek_arena *arena = ek_arena_new(1 << 20);
     struct ek_pod_flags flags;
-    EK_AUTO(ek_buf) out;
 
-    ek_buf_init(&out, 65536);
     ek_pod_flags_read(pod, S, arena, &flags);
-    print(&flags, &out);
-    if (strncmp(want, "unread: ", 8) == 0) {
-        ck_assert_msg(strstr(flags.unread, want + 8) != NULL, "%s: got \"%s\" %s", name,
-                      flags.unread, ek_buf_str(&out));
-        ck_assert_msg(out.len == 0, "%s: unread and yet %s", name, ek_buf_str(&out));
-    } else {
-        ck_assert_msg(!*flags.unread && !strcmp(ek_buf_str(&out), want), "%s: got \"%s\" %s", name,
-                      flags.unread, ek_buf_str(&out));
-    }
+    expect(name, &flags, want);
     ek_arena_free(arena);
     ek_obj_unref(pod);
 }
@@ -253,10 +259,49 @@ START_TEST(lines_are_bounded)
 }
 END_TEST
 
+/* Flags as GET /flagz of 1.36 lists them. */
+static const struct {
+    const char *name, *flags[6], *want;
+} flagz[] = {
+    {"the defaults",
+     {"--emulated-version=[]",
+      "--feature-gates=", "--runtime-config=", "--authorization-mode=[AlwaysAllow]",
+      "--admission-control=[]", "--enable-priority-and-fairness=true"},
+     ""},
+    {"versions",
+     {"--emulated-version=[1.35]", "--min-compatibility-version=[kube=1.34]"},
+     "ev 1.35 mcv 1.34"},
+    {"gates that were set", {"--feature-gates=:B=false,kube:A=true,wardle:C=true"}, "A=on B=off"},
+    {"APIs", {"--runtime-config=api/beta=true,a/v1=false"}, "apis api/beta=true,a/v1=false"},
+    {"lists",
+     {"--disable-admission-plugins=[A,MutatingAdmissionPolicy]",
+      "--authorization-mode=[Node,RBAC]"},
+     "no policiesnodes"},
+    {"forward compatible", {"--emulation-forward-compatible=true"}, "forward all"},
+    {"without fairness", {"--enable-priority-and-fairness=false"}, "unfair"},
+    {"flags that do not matter", {"--advertise-address=<nil>", "--x=$(Y)", "--v"}, ""},
+    {"what cannot be read", {"--emulated-version=[latest]"}, "unread: is not of the form"},
+};
+
+START_TEST(flagz_row)
+{
+    struct ek_arena *arena = ek_arena_new(1 << 20);
+    struct ek_pod_flags flags;
+    size_t n = 0;
+
+    while (n < EK_ARRAY_SIZE(flagz[_i].flags) && flagz[_i].flags[n])
+        n++;
+    ek_pod_flagz_read(flagz[_i].flags, n, arena, &flags);
+    expect(flagz[_i].name, &flags, flagz[_i].want);
+    ek_arena_free(arena);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = tcase_create("all");
 
+    tcase_add_loop_test(tc, flagz_row, 0, (int)EK_ARRAY_SIZE(flagz));
     tcase_add_loop_test(tc, line_row, 0, (int)EK_ARRAY_SIZE(rows));
     tcase_add_loop_test(tc, state_row, 0, (int)EK_ARRAY_SIZE(states));
     tcase_add_test(tc, lines_are_bounded);
