@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/map.h"
+#include "api/base/mem.h"
 #include "test/support/suite.h"
 
 const struct ek_skew_policy test_parts_defaults = {1, EK_SKEW_UNSET, EK_SKEW_UNSET, 0, 0};
@@ -123,4 +125,93 @@ struct ek_skew_policy test_parts_random_policy(void)
     ret.max_kubelet_skew = below(3) ? EK_SKEW_UNSET : (int)below(3);
     ret.max_controller_skew = below(3) ? EK_SKEW_UNSET : (int)below(2);
     return ret;
+}
+
+/* ---- All orders ---- */
+
+#define OLDEST 31
+#define NEWEST 36
+
+/* A cluster where each instance is a part of its own. */
+struct world {
+    struct ek_part parts[TEST_PARTS_MAX];
+    size_t n;
+};
+
+struct flood {
+    const struct ek_steps_goal *goal;
+    const struct test_moves *moves;
+    struct ek_map seen;
+    struct world *queue;
+    size_t n, max;
+};
+
+static void visit(struct flood *f, const struct world *w)
+{
+    enum ek_rule rule;
+    size_t part;
+    char key[256] = "";
+
+    for (size_t i = 0; i < w->n; i++) {
+        size_t len = strlen(key);
+        snprintf(key + len, sizeof key - len, "%u/%u/%u ", (unsigned)w->parts[i].at.binary.minor,
+                 (unsigned)w->parts[i].at.emulation.minor,
+                 (unsigned)w->parts[i].at.min_compat.minor);
+    }
+    if (ek_map_get(&f->seen, key) ||
+        !ek_steps_within(w->parts, w->n, f->goal->policy, &rule, &part))
+        return;
+    char *owned = ek_xstrdup(key);
+    ek_map_put(&f->seen, owned, owned);
+    if (f->n == f->max) {
+        f->max = f->max ? f->max * 2 : 64;
+        f->queue = ek_xrealloc(f->queue, f->max, sizeof *f->queue);
+    }
+    f->queue[f->n++] = *w;
+}
+
+static void move(struct flood *f, const struct world *from, size_t i)
+{
+    bool server = from->parts[i].component == EK_KUBE_APISERVER;
+
+    for (unsigned b = OLDEST; b <= NEWEST; b++)
+        for (unsigned e = OLDEST; e <= b; e++)
+            for (unsigned m = OLDEST; m <= (server ? NEWEST : OLDEST); m++) {
+                struct world w = *from;
+                struct ek_part_versions *at = &w.parts[i].at;
+                at->binary = EK_MINOR(1, b);
+                at->emulation = EK_MINOR(1, e);
+                if (server)
+                    at->min_compat = EK_MINOR(1, m);
+                if (f->moves->may_become(&from->parts[i], at, f->goal->version))
+                    visit(f, &w);
+            }
+}
+
+bool test_parts_reachable(const struct ek_part *parts, size_t n, const struct ek_steps_goal *goal,
+                          const struct test_moves *moves)
+{
+    struct flood f = {.goal = goal, .moves = moves};
+    struct world start = {.n = 0};
+    bool found = false;
+    size_t cursor = 0;
+    void *key;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < parts[i].count; k++) {
+            start.parts[start.n] = parts[i];
+            start.parts[start.n++].count = 1;
+        }
+    visit(&f, &start);
+    for (size_t i = 0; i < f.n && !found; i++) {
+        struct world now = f.queue[i];
+        found = moves->is_there(now.parts, now.n, goal->version);
+        for (size_t k = 0; k < now.n && !found; k++)
+            move(&f, &now, k);
+    }
+    while (ek_map_next(&f.seen, &cursor, NULL, &key))
+        ek_free(key);
+    ek_map_done(&f.seen);
+    ek_free(f.queue);
+    return found;
 }

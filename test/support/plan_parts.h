@@ -31,4 +31,18 @@ size_t test_parts_random(struct ek_part parts[TEST_PARTS_MAX]);
 /* A policy that is sometimes narrower than the default. */
 struct ek_skew_policy test_parts_random_policy(void);
 
+/* What all orders are made of. */
+struct test_moves {
+    /* True when one instance may become so in one step, without regard to the rules of skew. The
+     * minimum compatibility version of what is no API server is never changed. */
+    bool (*may_become)(const struct ek_part *part, const struct ek_part_versions *to,
+                       struct ek_minor target);
+    bool (*is_there)(const struct ek_part *parts, size_t n, struct ek_minor target);
+};
+
+/* True when any order of moves leads from parts to the goal, each instance on its own, and keeps
+ * the rules after each move. Tries all of them, with versions of 1.31 to 1.36. */
+bool test_parts_reachable(const struct ek_part *parts, size_t n, const struct ek_steps_goal *goal,
+                          const struct test_moves *moves);
+
 #endif

@@ -8,6 +8,7 @@
 #include "api/obj.h"
 #include "api/validation/validate.h"
 #include "api/yaml.h"
+#include "test/support/jsonlines.h"
 #include "test/support/suite.h"
 
 #define ARENA_MAX ((size_t)16 << 20)
@@ -110,33 +111,27 @@ static void compare(const char *name, yyjson_val *recorded, const struct ek_fiel
     }
 }
 
+static void check_object(void *ctx, size_t line, yyjson_val *row)
+{
+    const char *name = ek_json_text(row, "name");
+    EK_AUTOFREE char *schema = written(yyjson_obj_get(row, "schema"));
+    EK_AUTOFREE char *spec = written(yyjson_obj_get(row, "spec"));
+    struct ek_arena *arena = ek_arena_new(ARENA_MAX);
+    struct ek_validation v;
+
+    (void)ctx, (void)line;
+    validate(schema, spec, arena, NULL, &v);
+    ck_assert_msg(is_undecided(name) == (v.unknown != NULL), "%s: unknown: %s", name,
+                  v.unknown ? v.unknown : "(nothing)");
+    if (!v.unknown)
+        compare(name, yyjson_obj_get(row, "errors"), &v.as_created);
+    ek_arena_free(arena);
+}
+
 START_TEST(objects_are_judged_as_by_an_api_server)
 {
-    static const char path[] = EK_TEST_DATA "/validation/cases.jsonl";
-    FILE *file = fopen(path, "r");
-    char *line = NULL;
-    size_t size = 0, n = 0;
-
-    ck_assert_msg(file != NULL, "%s", path);
-    for (ssize_t len; (len = getline(&line, &size, file)) > 0; n++) {
-        yyjson_doc *doc = ek_json_parse(line, (size_t)len, NULL);
-        yyjson_val *row = yyjson_doc_get_root(doc);
-        const char *name = ek_json_text(row, "name");
-        EK_AUTOFREE char *schema = written(yyjson_obj_get(row, "schema"));
-        EK_AUTOFREE char *spec = written(yyjson_obj_get(row, "spec"));
-        struct ek_arena *arena = ek_arena_new(ARENA_MAX);
-        struct ek_validation v;
-        validate(schema, spec, arena, NULL, &v);
-        ck_assert_msg(is_undecided(name) == (v.unknown != NULL), "%s: unknown: %s", name,
-                      v.unknown ? v.unknown : "(nothing)");
-        if (!v.unknown)
-            compare(name, yyjson_obj_get(row, "errors"), &v.as_created);
-        ek_arena_free(arena);
-        yyjson_doc_free(doc);
-    }
-    ck_assert_uint_gt(n, 150);
-    free(line);
-    fclose(file);
+    ck_assert_uint_gt(jsonlines_read(EK_TEST_DATA "/validation/cases.jsonl", check_object, NULL),
+                      150);
 }
 END_TEST
 
@@ -306,7 +301,7 @@ static yyjson_doc *object_of(yyjson_val *row, const char *spec, size_t status)
     return doc;
 }
 
-static void check_update(yyjson_val *row, struct ek_arena *arena)
+static void check_update(void *ctx, size_t line, yyjson_val *row)
 {
     const char *name = ek_json_text(row, "name"), *unknown;
     EK_AUTOFREE char *schema = written(yyjson_obj_get(row, "schema"));
@@ -315,11 +310,13 @@ static void check_update(yyjson_val *row, struct ek_arena *arena)
     const struct ek_custom_write write = {.object = yyjson_doc_get_root(new),
                                           .old = yyjson_doc_get_root(old),
                                           .is_status = yyjson_obj_get(row, "status") != NULL};
+    struct ek_arena *arena = ek_arena_new(ARENA_MAX);
     struct ek_validator *validator = NULL;
     struct ek_field_errors errors;
     struct ek_err err = {0};
     EK_AUTO(ek_buf) all;
 
+    (void)ctx, (void)line;
     ek_buf_init(&all, EK_BUF_SMALL_MAX);
     ck_assert_msg(!ek_validator_new(yyjson_doc_get_root(crd), "v1", &validator, &err), "%s",
                   err.message);
@@ -332,6 +329,7 @@ static void check_update(yyjson_val *row, struct ek_arena *arena)
     ck_assert_msg(!unknown == (strcmp(name, "lists compared with those before") != 0), "%s: %s",
                   name, unknown ? unknown : "known");
     ek_validator_free(validator);
+    ek_arena_free(arena);
     yyjson_doc_free(new);
     yyjson_doc_free(old);
     yyjson_doc_free(crd);
@@ -339,22 +337,8 @@ static void check_update(yyjson_val *row, struct ek_arena *arena)
 
 START_TEST(updates_are_judged_as_by_an_api_server)
 {
-    static const char path[] = EK_TEST_DATA "/validation/updates.jsonl";
-    FILE *file = fopen(path, "r");
-    char *line = NULL;
-    size_t size = 0, n = 0;
-
-    ck_assert_msg(file != NULL, "%s", path);
-    for (ssize_t len; (len = getline(&line, &size, file)) > 0; n++) {
-        yyjson_doc *doc = ek_json_parse(line, (size_t)len, NULL);
-        struct ek_arena *arena = ek_arena_new(ARENA_MAX);
-        check_update(yyjson_doc_get_root(doc), arena);
-        ek_arena_free(arena);
-        yyjson_doc_free(doc);
-    }
-    ck_assert_uint_ge(n, 50);
-    free(line);
-    fclose(file);
+    ck_assert_uint_ge(jsonlines_read(EK_TEST_DATA "/validation/updates.jsonl", check_update, NULL),
+                      50);
 }
 END_TEST
 

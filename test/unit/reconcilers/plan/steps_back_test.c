@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/base/map.h"
-#include "api/base/mem.h"
 #include "reconcilers/plan/steps.h"
 #include "test/support/plan_parts.h"
 #include "test/support/suite.h"
@@ -117,43 +115,6 @@ static bool may_become(const struct ek_part *p, const struct ek_part_versions *t
     return m >= floor && m <= mcv && m <= e && (b < bv) + (e < ev) + (m < mcv) == 1;
 }
 
-/* Clusters where each instance changes alone, in any order. */
-struct world {
-    struct ek_part parts[TEST_PARTS_MAX];
-    size_t n;
-};
-
-struct flood {
-    const struct ek_steps_goal *goal;
-    struct ek_map seen;
-    struct world *queue;
-    size_t n, max;
-};
-
-static void visit(struct flood *f, const struct world *w)
-{
-    enum ek_rule rule;
-    size_t part;
-    char key[256] = "";
-
-    for (size_t i = 0; i < w->n; i++) {
-        size_t len = strlen(key);
-        snprintf(key + len, sizeof key - len, "%u/%u/%u ", (unsigned)w->parts[i].at.binary.minor,
-                 (unsigned)w->parts[i].at.emulation.minor,
-                 (unsigned)w->parts[i].at.min_compat.minor);
-    }
-    if (ek_map_get(&f->seen, key) ||
-        !ek_steps_within(w->parts, w->n, f->goal->policy, &rule, &part))
-        return;
-    char *owned = ek_xstrdup(key);
-    ek_map_put(&f->seen, owned, owned);
-    if (f->n == f->max) {
-        f->max = f->max ? f->max * 2 : 64;
-        f->queue = ek_xrealloc(f->queue, f->max, sizeof *f->queue);
-    }
-    f->queue[f->n++] = *w;
-}
-
 static bool is_back(const struct ek_part *parts, size_t n, struct ek_minor target)
 {
     for (size_t i = 0; i < n; i++)
@@ -164,45 +125,7 @@ static bool is_back(const struct ek_part *parts, size_t n, struct ek_minor targe
     return true;
 }
 
-static void spread(struct flood *f, const struct world *from, size_t i)
-{
-    for (unsigned b = 31; b <= 36; b++)
-        for (unsigned e = 31; e <= b; e++)
-            for (unsigned m = 31; m <= 36; m++) {
-                struct world w = *from;
-                w.parts[i].at =
-                    (struct ek_part_versions){EK_MINOR(1, b), EK_MINOR(1, e), EK_MINOR(1, m)};
-                if (may_become(&from->parts[i], &w.parts[i].at, f->goal->version))
-                    visit(f, &w);
-            }
-}
-
-static bool reachable(const struct ek_part *parts, size_t n, const struct ek_steps_goal *goal)
-{
-    struct flood f = {.goal = goal};
-    struct world start = {.n = 0};
-    bool found = false;
-    size_t cursor = 0;
-    void *key;
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < parts[i].count; k++) {
-            start.parts[start.n] = parts[i];
-            start.parts[start.n++].count = 1;
-        }
-    visit(&f, &start);
-    for (size_t i = 0; i < f.n && !found; i++) {
-        struct world now = f.queue[i];
-        found = is_back(now.parts, now.n, goal->version);
-        for (size_t k = 0; k < now.n && !found; k++)
-            spread(&f, &now, k);
-    }
-    while (ek_map_next(&f.seen, &cursor, NULL, &key))
-        ek_free(key);
-    ek_map_done(&f.seen);
-    ek_free(f.queue);
-    return found;
-}
+static const struct test_moves moves = {may_become, is_back};
 
 /* Takes each step, instance by instance, and looks at the rules after each. */
 static void walk(const struct ek_part *parts, size_t n, const struct ek_steps *steps,
@@ -277,7 +200,8 @@ START_TEST(random_clusters)
             n_found++;
         } else {
             ck_assert_int_eq(steps.outcome, EK_STEPS_IMPOSSIBLE);
-            ck_assert_msg(!reachable(parts, n, &goal), "cluster %zu has an order", i);
+            ck_assert_msg(!test_parts_reachable(parts, n, &goal, &moves),
+                          "cluster %zu has an order", i);
             n_impossible++;
         }
         ek_arena_free(arena);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/base/map.h"
-#include "api/base/mem.h"
 #include "test/support/plan_parts.h"
 #include "test/support/suite.h"
 
@@ -362,113 +360,42 @@ END_TEST
 
 /* ---- All orders ---- */
 
-/* Clusters where each instance changes alone, in any order, up and down. */
-struct world {
-    struct ek_part parts[TEST_PARTS_MAX];
-    size_t n;
-};
-
-struct flood {
-    const struct ek_steps_goal *goal;
-    struct ek_map seen;
-    struct world *queue;
-    size_t n, max;
-};
-
-static void visit(struct flood *f, const struct world *w)
+/* What one instance may become in one step, up or down. */
+static bool may_become(const struct ek_part *p, const struct ek_part_versions *to,
+                       struct ek_minor target)
 {
-    enum ek_rule rule;
-    size_t part;
-    char key[256] = "";
+    unsigned bv = (unsigned)p->at.binary.minor, ev = (unsigned)p->at.emulation.minor;
+    unsigned mcv = (unsigned)p->at.min_compat.minor, b = (unsigned)to->binary.minor;
+    unsigned e = (unsigned)to->emulation.minor, m = (unsigned)to->min_compat.minor;
+    unsigned floor = b > 34 ? b - 3 : 31, derived = e > floor ? e - 1 : floor;
+    int changes = (b != bv) + (e != ev) + (m != mcv);
+    bool clamp = b > bv && e == ev && mcv + 3 < b && m + 3 == b;
+    bool with_emulation = b < 35 && b == bv && e != ev;
 
-    for (size_t i = 0; i < w->n; i++) {
-        size_t len = strlen(key);
-        snprintf(key + len, sizeof key - len, "%u/%u/%u ", (unsigned)w->parts[i].at.binary.minor,
-                 (unsigned)w->parts[i].at.emulation.minor,
-                 (unsigned)w->parts[i].at.min_compat.minor);
-    }
-    if (ek_map_get(&f->seen, key) ||
-        !ek_steps_within(w->parts, w->n, f->goal->policy, &rule, &part))
-        return;
-    char *owned = ek_xstrdup(key);
-    ek_map_put(&f->seen, owned, owned);
-    if (f->n == f->max) {
-        f->max = f->max ? f->max * 2 : 64;
-        f->queue = ek_xrealloc(f->queue, f->max, sizeof *f->queue);
-    }
-    f->queue[f->n++] = *w;
+    if (b > target.minor || b < 32 || e < 32)
+        return false;
+    if (test_parts_is_node(p))
+        return e == b;
+    if (changes == 0 || (e > ev ? e - ev : ev - e) > 1 || e < floor)
+        return false;
+    if (p->component != EK_KUBE_APISERVER)
+        return changes == 1;
+    return m >= 32 && m <= e && m >= floor && (b >= 35 || m == derived) &&
+           (changes == 1 || clamp || with_emulation);
 }
 
-static bool arrived(const struct flood *f, const struct world *w)
+static bool arrived(const struct ek_part *parts, size_t n, struct ek_minor target)
 {
-    for (size_t i = 0; i < w->n; i++)
-        if (w->parts[i].component == EK_KUBE_APISERVER &&
-            (ek_minor_cmp(w->parts[i].at.binary, f->goal->version) ||
-             ek_minor_cmp(w->parts[i].at.emulation, f->goal->version) ||
-             w->parts[i].at.min_compat.minor + 1 != f->goal->version.minor))
+    for (size_t i = 0; i < n; i++)
+        if (parts[i].component == EK_KUBE_APISERVER &&
+            (ek_minor_cmp(parts[i].at.binary, target) ||
+             ek_minor_cmp(parts[i].at.emulation, target) ||
+             parts[i].at.min_compat.minor + 1 != target.minor))
             return false;
     return true;
 }
 
-/* All that instance i may become in one step, without regard to the rules of skew. */
-static void spread(struct flood *f, const struct world *from, size_t i)
-{
-    const struct ek_part *p = &from->parts[i];
-    unsigned bv = (unsigned)p->at.binary.minor, ev = (unsigned)p->at.emulation.minor;
-    unsigned mcv = (unsigned)p->at.min_compat.minor, top = (unsigned)f->goal->version.minor;
-    bool server = p->component == EK_KUBE_APISERVER, node = test_parts_is_node(p);
-
-    for (unsigned b = 32; b <= top; b++)
-        for (unsigned e = 32; e <= b; e++)
-            for (unsigned m = 32; m <= e; m++) {
-                struct world w = *from;
-                int changes = (b != bv) + (e != ev) + (m != mcv);
-                bool clamp = b > bv && e == ev && mcv + 3 < b && m + 3 == b;
-                bool with_emulation = server && b < 35 && b == bv && e != ev;
-                unsigned floor = b > 34 ? b - 3 : 31, derived = e > floor ? e - 1 : floor;
-                if (node ? e != b : changes == 0 || (e > ev ? e - ev : ev - e) > 1 || e < floor)
-                    continue;
-                if (server && (m < floor || (b < 35 && m != derived) ||
-                               (changes != 1 && !clamp && !with_emulation)))
-                    continue;
-                if (!server && !node && (m != mcv && m != e))
-                    continue;
-                if (!server && !node && b != bv && e != ev)
-                    continue;
-                w.parts[i].at =
-                    (struct ek_part_versions){EK_MINOR(1, b), EK_MINOR(1, e), EK_MINOR(1, m)};
-                if (!server)
-                    w.parts[i].at.min_compat = EK_MINOR(1, 32);
-                visit(f, &w);
-            }
-}
-
-static bool reachable(const struct ek_part *parts, size_t n, const struct ek_steps_goal *goal)
-{
-    struct flood f = {.goal = goal};
-    struct world start = {.n = 0};
-    bool found = false;
-    size_t cursor = 0;
-    void *key;
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < parts[i].count; k++) {
-            start.parts[start.n] = parts[i];
-            start.parts[start.n++].count = 1;
-        }
-    visit(&f, &start);
-    for (size_t i = 0; i < f.n && !found; i++) {
-        struct world now = f.queue[i];
-        found = arrived(&f, &now);
-        for (size_t k = 0; k < now.n && !found; k++)
-            spread(&f, &now, k);
-    }
-    while (ek_map_next(&f.seen, &cursor, NULL, &key))
-        ek_free(key);
-    ek_map_done(&f.seen);
-    ek_free(f.queue);
-    return found;
-}
+static const struct test_moves moves = {may_become, arrived};
 
 #define CLUSTERS       3000
 #define IMPOSSIBLE_MAX 40 /* all orders of a cluster are many */
@@ -497,7 +424,8 @@ START_TEST(random_clusters)
         } else if (within) {
             ck_assert_int_eq(steps.outcome, EK_STEPS_IMPOSSIBLE);
             if (n_impossible++ < IMPOSSIBLE_MAX)
-                ck_assert_msg(!reachable(parts, n, &goal), "cluster %zu has an order", i);
+                ck_assert_msg(!test_parts_reachable(parts, n, &goal, &moves),
+                              "cluster %zu has an order", i);
         } else {
             n_outside++;
         }
