@@ -15,7 +15,10 @@
  *   leases              label and name as kube-apiserver writes them, namespace kube-system; the
  *                       hostname counts only where the lease's name proves it (server_id.h)
  *   joined by           Annotation, Pod, Node, Certificate, Elimination, in this order; each only
- *                       where it points at exactly one partner
+ *                       where it points at exactly one partner,
+ *                       and, for Elimination, where neither the annotation nor nodes say that the
+ *                       only Lease and the only address that are left are of two servers: they are
+ *                       not read at the same time
  *
  * The annotation kubernetes.io/peer-advertise-address may be written by any editor of leases, so it
  * ties a lease to an address that is known otherwise and never brings an address of its own.

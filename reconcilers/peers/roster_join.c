@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "reconcilers/peers/pod.h"
 #include "reconcilers/peers/roster-internal.h"
 
 enum rank { RANK_PROVEN, RANK_FRESH, RANK_STALE, RANK_MAX };
@@ -175,6 +176,30 @@ static struct roster_address *stale_claim(const struct roster *r, const struct r
     return found;
 }
 
+/* True when a node has the hostname. */
+static bool is_of_node(const struct roster *r, const char *hostname)
+{
+    const struct ek_objs *nodes = &r->in->nodes;
+
+    for (size_t i = 0; *hostname && i < nodes->n; i++)
+        if (!strcasecmp(ek_node_hostname(nodes, ek_obj_name(nodes->items[i])), hostname))
+            return true;
+    return false;
+}
+
+/* True when the address is not that of the lease's server, although it is the only one left: Leases
+ * and addresses are not read at the same time, so the address of the server may be gone already, or
+ * not be there yet. The annotation of the lease names an address that is not listed; or the lease
+ * and the address are of different nodes. */
+static bool is_elsewhere(const struct roster *r, const struct roster_lease *lease,
+                         const struct roster_address *address)
+{
+    if (*lease->claim && !ek_roster_find_address__(r, lease->claim))
+        return true;
+    return (*address->pod_host || *address->host) && !on_pod_host(address, lease->hostname) &&
+           !on_node(address, lease->hostname) && is_of_node(r, lease->hostname);
+}
+
 struct rest {
     size_t n_fresh, n_addresses, n_claimed;
     struct roster_lease *fresh;       /* the last of them */
@@ -289,7 +314,7 @@ void ek_roster_join__(struct roster *r)
     count_rest(r, &rest);
     /* What a user's list leaves out may run elsewhere: there, one and one is no proof. */
     if (!r->in->only_static && rest.n_fresh == 1 && rest.n_addresses - rest.n_claimed == 1 &&
-        rest.unclaimed) {
+        rest.unclaimed && !is_elsewhere(r, rest.fresh, rest.unclaimed)) {
         tie(rest.fresh, rest.unclaimed, "Elimination");
         count_rest(r, &rest);
     }

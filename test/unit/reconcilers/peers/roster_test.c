@@ -286,6 +286,18 @@ static const struct {
      "cp-a 10.0.0.1:6443 EndpointSlice Annotation lease ready\n"
      "cp-b 10.0.0.2:6443 EndpointSlice Elimination lease ready\n",
      ""},
+    {"one left over on each side, and the lease names an address that is not listed",
+     "lease cp-c claim=10.0.0.3:6443\nslice 10.0.0.1",
+     "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n",
+     "1 identity lease (cp-c) and 1 address (10.0.0.1:6443)"},
+    {"one left over on each side, of two nodes",
+     "node cp-a ip=10.0.0.1 role=control-plane\nnode cp-c ip=10.0.0.3 role=control-plane\n"
+     "lease cp-c\nslice 10.0.0.1",
+     "cp-a 10.0.0.1:6443 EndpointSlice - ready\n",
+     "1 identity lease (cp-c) and 1 address (10.0.0.1:6443)"},
+    {"one left over on each side, where no node has the hostname",
+     "node cp-a ip=10.0.0.1 role=control-plane\nlease cp-c\nslice 10.0.0.1",
+     "cp-c 10.0.0.1:6443 EndpointSlice Elimination lease ready\n", ""},
     {"two left over stay apart, and are two servers",
      "lease cp-a\nlease cp-b\nslice 10.0.0.1 10.0.0.2",
      "10.0.0.1:6443 10.0.0.1:6443 EndpointSlice - ready\n"
