@@ -16,6 +16,7 @@
 struct ek_http_reply {
     struct ek_http_conn *conn; /* NULL when it is gone or has given up waiting */
     struct ek_http_request request;
+    char *user; /* owned; NULL for none */
     const struct ek_http_route *route;
     struct ek_buf head; /* target, then names and values, each with its NUL */
     struct ek_buf body;

@@ -19,8 +19,12 @@ struct ek_http_reply *ek_http_reply_new__(struct ek_http_conn *conn)
     ek_buf_init(&reply->head, conn->config->limits.max_head + 1024);
     ek_buf_init(&reply->body, conn->config->limits.max_body);
     ek_buf_init(&reply->extra, EXTRA_MAX);
-    reply->request = (struct ek_http_request){
-        .method = "", .path = "/", .query = "", .remote = conn->remote, .body = {"", 0}};
+    reply->request = (struct ek_http_request){.method = "",
+                                              .path = "/",
+                                              .query = "",
+                                              .remote = conn->remote,
+                                              .user = "",
+                                              .body = {"", 0}};
     return reply;
 }
 
@@ -32,6 +36,7 @@ void ek_http_reply_free__(struct ek_http_reply *reply)
     ek_buf_done(&reply->body);
     ek_buf_done(&reply->extra);
     ek_http_budget_give(reply->budget, reply->charged);
+    ek_free(reply->user);
     ek_free(reply);
 }
 
@@ -152,6 +157,13 @@ static void put_safe(struct ek_buf *out, const char *s)
         ek_buf_append(out, n > 0 ? s : " ", n > 0 ? n : 1);
         n += n == 0;
     }
+}
+
+void ek_http_reply_user(struct ek_http_reply *reply, const char *user)
+{
+    ek_free(reply->user);
+    reply->user = ek_xstrdup(user);
+    reply->request.user = reply->user;
 }
 
 void ek_http_reply_vouch(struct ek_http_reply *reply)

@@ -30,6 +30,7 @@ struct ek_http_request {
     const char *path;   /* as it was sent, percent-encoded, without the query; starts with "/" */
     const char *query;  /* what follows "?", "" for none */
     const char *remote; /* the client, "127.0.0.1:4711"; "" when not known, and of an orphan */
+    const char *user;   /* that a filter has authenticated (ek_http_reply_user); "" for none */
     const struct ek_http_header *headers;
     size_t n_headers;
     struct ek_str body; /* NUL-terminated all the same */
@@ -81,6 +82,10 @@ const char *ek_http_request_header(const struct ek_http_request *request, const 
  * without "=" has the value "". */
 void ek_http_query_each(const char *query,
                         void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+
+/* Notes the user (copied) of the request, for handlers behind the filter that has authenticated the
+ * client. To be called once, before the handler. */
+void ek_http_reply_user(struct ek_http_reply *reply, const char *user);
 
 /* Says of a request that its client is known: new connections and requests from its address go
  * before those of strangers for a while (turns.h). To be called before the reply is sent. */

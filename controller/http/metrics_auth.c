@@ -124,9 +124,10 @@ static void refuse(struct ek_http_reply *reply, int status, const char *user)
     ek_http_reply_text(reply, status, text);
 }
 
-static void pass(const struct guard *guard, const struct ek_http_request *request,
+static void pass(const struct guard *guard, const struct ek_http_request *request, const char *user,
                  struct ek_http_reply *reply)
 {
+    ek_http_reply_user(reply, user);
     guard->inner.handler(guard->inner.ctx, request, reply);
 }
 
@@ -161,7 +162,7 @@ static void decide(struct review *review, int status)
     if (status != 500)
         remember(auth, review, status);
     if (status == 200)
-        pass(review->guard, review->request, review->reply);
+        pass(review->guard, review->request, review->user, review->reply);
     else
         refuse(review->reply, status, review->user);
     ek_free(review);
@@ -394,7 +395,7 @@ static void handle(void *ctx, const struct ek_http_request *request, struct ek_h
     }
     const struct decision *decision = recall(auth, review.key);
     if (decision && decision->status == 200) {
-        pass(guard, request, reply);
+        pass(guard, request, decision->user, reply);
         return;
     }
     if (decision) {

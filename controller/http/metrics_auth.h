@@ -10,6 +10,8 @@
  *   500 "Authentication failed", "Authorization for user X failed"   a review could not be made
  *   503                                       too many reviews at once, of all or of one source
  *
+ * The route behind the filter gets the user's name in the request, escaped and cut at 160 octets.
+ *
  * (For an unknown token controller-runtime says 500; 401 is what RFC 6750, section 3.1, requires.)
  *
  * Decisions are remembered under a hash of token, verb and path: a minute when they allow, half of

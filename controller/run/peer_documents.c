@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/http/share.h"
 #include "reconcilers/proxy/discovery.h"
 #include "reconcilers/proxy/openapi_view.h"
 
@@ -17,12 +18,14 @@
 struct ek_peer_documents {
     struct ek_reviewer sender;
     uv_loop_t *loop;
-    size_t fetches, gathers; /* under way */
+    struct fetch *fetches; /* under way */
 };
 
 /* A request under way. The request and the reply are valid until the reply is sent. */
 struct fetch {
     struct ek_peer_documents *documents;
+    struct fetch *next;
+    char *user; /* of the client; owned */
     const struct ek_http_request *request;
     struct ek_http_reply *reply;
     const struct ek_view *view; /* a reference */
@@ -87,8 +90,12 @@ void ek_peer_documents_refuse(const struct ek_proxy_answer *answer, struct ek_ht
 
 static void free_fetch(struct fetch *f)
 {
-    f->documents->fetches--;
-    f->documents->gathers -= f->gathering;
+    struct fetch **slot = &f->documents->fetches;
+
+    while (*slot != f)
+        slot = &(*slot)->next;
+    *slot = f->next;
+    ek_free(f->user);
     ek_view_unref((struct ek_view *)(uintptr_t)f->view);
     ek_proxy_request_done(&f->read);
     ek_openapi_document_done(&f->document);
@@ -312,6 +319,22 @@ static void on_answer(void *ctx, const struct ek_response *resp, const struct ek
     }
 }
 
+/* Each user leaves a place to others; an address may have many users, and a user many addresses. */
+static bool has_place(const struct ek_peer_documents *documents, const char *user, bool gathering)
+{
+    size_t n = 0, mine = 0, n_gathers = 0, my_gathers = 0;
+
+    for (const struct fetch *f = documents->fetches; f; f = f->next) {
+        bool own = !strcmp(f->user, user);
+        n++;
+        mine += own;
+        n_gathers += f->gathering;
+        my_gathers += own && f->gathering;
+    }
+    return ek_http_share_allows(mine, n, FETCHES_MAX) &&
+           (!gathering || ek_http_share_allows(my_gathers, n_gathers, EK_OPENAPI_GATHERS_MAX));
+}
+
 void ek_peer_documents_answer(struct ek_peer_documents *documents, const struct ek_view *view,
                               struct ek_proxy_request *read, const struct ek_http_request *request,
                               struct ek_http_reply *reply)
@@ -319,14 +342,15 @@ void ek_peer_documents_answer(struct ek_peer_documents *documents, const struct 
     bool gathering = ek_openapi_v2_is_document(read) && ek_openapi_is_mixed(view);
     struct ek_proxy_answer answer = {0};
 
-    if (documents->fetches >= FETCHES_MAX ||
-        (gathering && documents->gathers >= EK_OPENAPI_GATHERS_MAX)) {
+    if (!has_place(documents, request->user, gathering)) {
         ek_proxy_answer_set(&answer, 429, 1, "too many documents are being read of API servers");
         ek_peer_documents_refuse(&answer, reply);
         return;
     }
     struct fetch *f = ek_xalloc(sizeof *f);
     *f = (struct fetch){.documents = documents,
+                        .next = documents->fetches,
+                        .user = ek_xstrdup(request->user),
                         .request = request,
                         .reply = reply,
                         .view = ek_view_ref(view),
@@ -335,8 +359,7 @@ void ek_peer_documents_answer(struct ek_peer_documents *documents, const struct 
                         .gathering = gathering};
     *read = (struct ek_proxy_request){0};
     ek_openapi_document_read(&f->read, &f->document);
-    documents->fetches++;
-    documents->gathers += gathering;
+    documents->fetches = f;
     if (gathering)
         gather_next(f);
     else

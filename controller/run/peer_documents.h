@@ -10,7 +10,8 @@
  * credentials once its certificate has proven that it is the one at its address
  * (informers/client/client.h: own_name). Each has PEER_MS to answer, and is asked once; where one
  * fails, another one is. At once FETCHES_MAX requests are answered, and EK_OPENAPI_GATHERS_MAX that
- * merge; others get 429. The documents of /openapi/v2 are merged on a thread of libuv's pool.
+ * merge; others get 429. Of these places a user has as many as are left for others
+ * (controller/http/share.h). The documents of /openapi/v2 are merged on a thread of libuv's pool.
  * Nothing is kept between requests.
  *
  * The responses have the headers that an API server sends (kube-openapi,

@@ -63,9 +63,10 @@ static int64_t test_now(void *ctx)
 
 static void say_page(void *ctx, const struct ek_http_request *request, struct ek_http_reply *reply)
 {
+    EK_AUTOFREE char *text = ek_xasprintf("the page of %s", request->user);
+
     (void)ctx;
-    (void)request;
-    ek_http_reply_text(reply, 200, "the page");
+    ek_http_reply_text(reply, 200, text);
 }
 
 static void setup(void)
@@ -268,7 +269,9 @@ START_TEST(each_path_is_reviewed)
     conn = ask_at("GET", "/debug/ui", "Bearer t2");
     answer(KNOWN);
     answer(ALLOWED);
-    expect("the page", conn, 200, "the page\n");
+    expect("the page", conn, 200, "the page of prom\n");
+    expect("the page, remembered", ask_at("GET", "/debug/ui", "Bearer t2"), 200,
+           "the page of prom\n");
     n_reviews = 0;
     expect("no write", ask_at("POST", "/debug/ui", "Bearer t2"), 405, "Allow: GET");
     ck_assert_uint_eq(n_reviews, 0);
