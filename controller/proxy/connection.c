@@ -45,6 +45,7 @@ void ek_conn_close__(struct ek_proxy_conn *conn, bool reset)
         next = front->next;
         ek_front_close__(front, reset);
     }
+    ek_proxy_count_waiting__(conn, &conn->own_waiting, 0);
     ek_wire_close(conn->wire, reset);
     uv_close((uv_handle_t *)&conn->timer, on_timer_closed);
 }
@@ -90,6 +91,12 @@ static void check_end(struct ek_proxy_conn *conn)
         conn->due_ms = now_of(conn) + LINGER_MS;
 }
 
+void ek_conn_count_waiting__(struct ek_proxy_conn *conn)
+{
+    ek_proxy_count_waiting__(conn, &conn->own_waiting,
+                             ek_wire_held(conn->wire) + (conn->h2 ? ek_h2_waiting(conn->h2) : 0));
+}
+
 void ek_conn_go_on__(struct ek_proxy_conn *conn)
 {
     if (conn->closing)
@@ -100,8 +107,10 @@ void ek_conn_go_on__(struct ek_proxy_conn *conn)
     if (conn->closing)
         return;
     ek_wire_go_on(conn->wire);
-    if (!conn->closing)
-        arm_timer(conn);
+    if (conn->closing)
+        return;
+    ek_conn_count_waiting__(conn);
+    arm_timer(conn);
 }
 
 static void *open_stream(void *ctx, struct ek_h2_stream *stream)
@@ -192,6 +201,7 @@ static void wire_sent(void *ctx, size_t n)
 {
     struct ek_proxy_conn *conn = ctx;
 
+    conn->moved_ms = now_of(conn);
     ek_h2_sent(conn->h2, n, now_of(conn));
     ek_conn_go_on__(conn);
 }

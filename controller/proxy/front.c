@@ -42,6 +42,7 @@ void ek_front_close__(struct ek_proxy_front *front, bool reset)
     ek_relay_abort(front->relay, now_of(front)); /* gives the API server back */
     ek_proxy_count_heads__(front->proxy, front->conn->client, &front->head_octets, 0);
     ek_proxy_count_body__(front, 0);
+    ek_proxy_count_waiting__(front->conn, &front->waiting, 0);
     if (front->stream)
         ek_h2_stream_close(front->stream);
     else
@@ -157,6 +158,21 @@ static void count_heads(struct ek_proxy_front *front)
         ek_proxy_count_heads__(front->proxy, client, &front->head_octets, 0);
 }
 
+/* Counts the octets that wait in both directions, but for those of heads and of documents, which
+ * have limits of their own. */
+static void count_waiting(struct ek_proxy_front *front)
+{
+    size_t out = ek_relay_client_output(front->relay).len, in = ek_relay_waiting(front->relay);
+
+    out -= out < front->body_octets ? out : front->body_octets;
+    in -= in < front->head_octets ? in : front->head_octets;
+    if (front->peer && front->peer_ready)
+        in += ek_wire_held(ek_pool_wire(front->peer));
+    ek_proxy_count_waiting__(front->conn, &front->waiting, out + in);
+    if (!front->stream)
+        ek_conn_count_waiting__(front->conn);
+}
+
 /* One round over both wires; what they bring may require another one. */
 static void go_round(struct ek_proxy_front *front)
 {
@@ -183,8 +199,10 @@ static void go_on(struct ek_proxy_front *front)
         if (!front->again && !front->closing)
             client_go_on(front); /* the API server's bytes may be in the output */
     } while (front->again && !front->closing);
-    if (!front->closing)
+    if (!front->closing) {
+        count_waiting(front);
         arm_timer(front);
+    }
     front->running = false;
     if (front->stream)
         ek_conn_go_on__(front->conn);
@@ -213,6 +231,8 @@ static bool client_wants(void *ctx)
 
     if (front->linger_due_ms != INT64_MAX)
         return true;
+    if (ek_relay_waiting(front->relay) > 0 && ek_proxy_is_filled__(front->proxy))
+        return false;
     return ek_relay_wants_client(front->relay) &&
            (!front->stream || ek_relay_waiting(front->relay) == 0 || !bodies_are_full(front->conn));
 }
@@ -254,6 +274,7 @@ static void client_sent(void *ctx, size_t n)
 {
     struct ek_proxy_front *front = ctx;
 
+    front->conn->moved_ms = now_of(front);
     ek_relay_client_sent(front->relay, n, now_of(front));
     /* In SEND, only an informational response was sent. */
     if (ek_relay_client_output(front->relay).len == 0 &&
@@ -313,9 +334,11 @@ static bool peer_wants(void *ctx)
 
     if (!ek_relay_wants_peer(front->relay) || ek_proxy_holds__(front->proxy, false))
         return false;
-    /* The streams of a connection share a limit. */
-    return !front->stream || ek_relay_client_output(front->relay).len == 0 ||
-           !ek_h2_is_full(front->conn->h2);
+    if (ek_relay_client_output(front->relay).len == 0)
+        return true;
+    /* All clients share a limit, and the streams of a connection. */
+    return !ek_proxy_is_filled__(front->proxy) &&
+           (!front->stream || !ek_h2_is_full(front->conn->h2));
 }
 
 static void peer_input(void *ctx, const char *data, size_t n)
@@ -355,6 +378,7 @@ static void peer_sent(void *ctx, size_t n)
 {
     struct ek_proxy_front *front = ctx;
 
+    front->conn->moved_ms = now_of(front);
     ek_cap_count(&front->proxy->cap, n, now_of(front));
     ek_relay_peer_sent(front->relay, n, now_of(front));
     go_on(front);

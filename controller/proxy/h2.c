@@ -610,6 +610,11 @@ struct ek_str ek_h2_output(struct ek_h2_conn *h2, int64_t now_ms)
     return (struct ek_str){ek_buf_str(&h2->out), h2->failed ? 0 : h2->out.len};
 }
 
+size_t ek_h2_waiting(const struct ek_h2_conn *h2)
+{
+    return h2->out.len;
+}
+
 void ek_h2_sent(struct ek_h2_conn *h2, size_t n, int64_t now_ms)
 {
     h2->now_ms = h2->moved_ms = now_ms;

@@ -111,6 +111,8 @@ bool ek_h2_is_full(const struct ek_h2_conn *h2);
 bool ek_h2_wants(const struct ek_h2_conn *h2);
 void ek_h2_input(struct ek_h2_conn *h2, const char *data, size_t len, int64_t now_ms);
 struct ek_str ek_h2_output(struct ek_h2_conn *h2, int64_t now_ms);
+/* Octets of frames that were made and not sent. */
+size_t ek_h2_waiting(const struct ek_h2_conn *h2);
 void ek_h2_sent(struct ek_h2_conn *h2, size_t n, int64_t now_ms);
 
 /* When ek_h2_timeout is due, INT64_MAX for never. */

@@ -80,6 +80,9 @@ struct ek_proxy_conn {
     int64_t due_ms; /* of the handshake, and of the end of HTTP/2; INT64_MAX: none */
     int64_t idle_since_ms;
     size_t head_octets; /* of HTTP/2: of a head that is not complete; counted in the proxy's */
+    size_t waiting;     /* of its wire, h2 and fronts; counted in the proxy's */
+    size_t own_waiting; /* of these: of its wire and h2 */
+    int64_t moved_ms;   /* when some of these moved on last, or since when there are some */
     bool closing;
     int n_open; /* wire, timer and fronts */
 };
@@ -100,6 +103,7 @@ struct ek_proxy_front {
     int64_t linger_due_ms;              /* INT64_MAX: does not */
     size_t head_octets; /* of HTTP/1.1: of heads that are not complete; counted in the proxy's */
     size_t body_octets; /* of what is collected, or waits whole; counted in the proxy's */
+    size_t waiting;     /* octets in both directions, body_octets excluded; counted in its conn's */
     bool watch;         /* the response under way is one of a watch */
     bool upgrade_counted;
     bool closing;
@@ -115,8 +119,9 @@ struct ek_proxy {
     struct ek_h2_config h2_config;
     uv_tcp_t listener;
     uv_timer_t grace;
-    struct ek_cap cap;    /* of octets to and from API servers */
-    uv_timer_t cap_timer; /* runs while the cap holds somebody back */
+    struct ek_cap cap;     /* of octets to and from API servers */
+    uv_timer_t cap_timer;  /* runs while the cap holds somebody back */
+    uv_timer_t room_timer; /* runs when too many octets wait */
     char address[64];
     struct ek_pool *pool;
     struct ek_grants *grants;    /* NULL: none are kept */
@@ -125,7 +130,7 @@ struct ek_proxy {
     struct ek_map loads;         /* struct ek_proxy_load by name */
     struct ek_proxy_stats stats;
     struct ek_discovery_remade discovery;
-    size_t upgrades, streams, head_octets, body_octets, gathers; /* under way */
+    size_t upgrades, streams, head_octets, body_octets, waiting, gathers; /* under way */
     size_t turn;
     bool draining, listening, closing, pool_closed;
     int n_handles;
@@ -144,6 +149,8 @@ void ek_conn_drain__(struct ek_proxy_conn *conn);
 void ek_conn_close__(struct ek_proxy_conn *conn, bool reset);
 /* Goes on with the wire of HTTP/2. */
 void ek_conn_go_on__(struct ek_proxy_conn *conn);
+/* Counts the octets that wait in the wire and in h2. */
+void ek_conn_count_waiting__(struct ek_proxy_conn *conn);
 /* One of n_open is gone. */
 void ek_conn_released__(struct ek_proxy_conn *conn);
 
@@ -174,6 +181,11 @@ bool ek_proxy_count_heads__(struct ek_proxy *proxy, struct ek_proxy_client *clie
 /* Replaces what the front counts in the bodies that are in memory whole. Returns NULL, or the limit
  * that forbids more; then nothing changes. */
 const char *ek_proxy_count_body__(struct ek_proxy_front *front, size_t octets);
+/* Replaces what a part of the connection counts in the octets that wait. Too many of them end
+ * connections soon, from the loop. */
+void ek_proxy_count_waiting__(struct ek_proxy_conn *conn, size_t *counted, size_t now);
+/* So many octets wait that who has some gets no more. */
+bool ek_proxy_is_filled__(const struct ek_proxy *proxy);
 struct ek_proxy_load *ek_proxy_load__(struct ek_proxy *proxy, const char *name);
 
 /* ---- exchange.c, identify.c ---- */

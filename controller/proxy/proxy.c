@@ -6,6 +6,7 @@
 
 #include "controller/http/server.h"
 #include "controller/proxy/proxy-internal.h"
+#include "controller/proxy/room.h"
 #include "informers/clock.h"
 
 #define BACKLOG 512
@@ -30,6 +31,7 @@ static void set_defaults(struct ek_proxy_options *o)
     set_default(&o->head_octets_per_client, (size_t)8 << 20);
     set_default(&o->body_octets, (size_t)128 << 20);
     set_default(&o->body_octets_per_client, (size_t)64 << 20);
+    set_default(&o->waiting_octets, (size_t)96 << 20);
     set_default(&o->upgrades, 1000);
     set_default(&o->max_head, (size_t)256 * 1024);
     set_default_64(&o->head_ms, 10000);
@@ -150,6 +152,54 @@ const char *ek_proxy_count_body__(struct ek_proxy_front *front, size_t octets)
     return NULL;
 }
 
+/* ---- Octets that wait ---- */
+
+/* Ends connections until an eighth of the limit is free, so that the next octets do not look for
+ * room again. Their clients see that a response is not whole. */
+static void make_room(uv_timer_t *timer)
+{
+    struct ek_proxy *proxy = timer->data;
+    size_t max = proxy->options.waiting_octets, n = 0;
+    EK_AUTOFREE struct ek_room_candidate *table =
+        ek_xalloc((proxy->stats.connections + 1) * sizeof *table);
+
+    if (proxy->waiting <= max)
+        return;
+    for (struct ek_proxy_conn *conn = proxy->conns; conn; conn = conn->next)
+        if (conn->waiting > 0 && !conn->closing)
+            table[n++] = (struct ek_room_candidate){.owner = conn,
+                                                    .client = conn->client,
+                                                    .octets = conn->waiting,
+                                                    .moved_ms = conn->moved_ms};
+    ek_room_choose(table, n, proxy->waiting - max + max / 8, ek_proxy_now__(proxy));
+    for (size_t i = 0; i < n; i++) {
+        if (!table[i].chosen)
+            continue;
+        ek_proxy_metrics_rejected(proxy->config->metrics, "waiting_octets");
+        proxy->stats.rejected++;
+        ek_conn_close__(table[i].owner, true);
+    }
+}
+
+void ek_proxy_count_waiting__(struct ek_proxy_conn *conn, size_t *counted, size_t now)
+{
+    struct ek_proxy *proxy = conn->proxy;
+
+    if (conn->waiting == 0)
+        conn->moved_ms = ek_proxy_now__(proxy);
+    conn->waiting = conn->waiting - *counted + now;
+    proxy->waiting = proxy->waiting - *counted + now;
+    *counted = now;
+    if (proxy->waiting > proxy->options.waiting_octets && !proxy->closing &&
+        !uv_is_active((uv_handle_t *)&proxy->room_timer))
+        uv_timer_start(&proxy->room_timer, make_room, 0, 0);
+}
+
+bool ek_proxy_is_filled__(const struct ek_proxy *proxy)
+{
+    return proxy->waiting >= proxy->options.waiting_octets / 2;
+}
+
 /* ---- The end ---- */
 
 static void end_if_over(struct ek_proxy *proxy)
@@ -198,6 +248,7 @@ static void finish(struct ek_proxy *proxy)
     proxy->closing = true;
     uv_close((uv_handle_t *)&proxy->grace, on_handle_closed);
     uv_close((uv_handle_t *)&proxy->cap_timer, on_handle_closed);
+    uv_close((uv_handle_t *)&proxy->room_timer, on_handle_closed);
     for (struct ek_proxy_conn *conn = proxy->conns; conn; conn = conn->next)
         ek_conn_close__(conn, true);
     ek_pool_close(proxy->pool, on_pool_closed, proxy);
@@ -317,8 +368,9 @@ int ek_proxy_new(uv_loop_t *loop, const struct ek_proxy_config *config, struct e
     ek_map_init(&proxy->loads);
     uv_timer_init(loop, &proxy->grace);
     uv_timer_init(loop, &proxy->cap_timer);
-    proxy->grace.data = proxy->cap_timer.data = proxy;
-    proxy->n_handles = 2;
+    uv_timer_init(loop, &proxy->room_timer);
+    proxy->grace.data = proxy->cap_timer.data = proxy->room_timer.data = proxy;
+    proxy->n_handles = 3;
     proxy->grants = ek_grants_new(proxy->options.grant_ms);
     proxy->cap.rate = proxy->options.peer_rate;
     proxy->pool = ek_pool_new(loop, config->board, config->options.egress);
@@ -345,6 +397,7 @@ void ek_proxy_stats(const struct ek_proxy *proxy, struct ek_proxy_stats *ret_sta
     ret_stats->waiting = ret_stats->waiting_up = 0;
     ret_stats->head_octets = proxy->head_octets;
     ret_stats->body_octets = proxy->body_octets;
+    ret_stats->waiting_octets = proxy->waiting;
     for (const struct ek_proxy_conn *conn = proxy->conns; conn; conn = conn->next)
         for (const struct ek_proxy_front *front = conn->fronts; front; front = front->next) {
             ret_stats->waiting += ek_relay_client_output(front->relay).len;

@@ -54,16 +54,19 @@ struct ek_proxy_options {
     size_t body_octets; /* of bodies that are collected whole, or wait for a client whole [128 MiB];
                            then 429 */
     size_t body_octets_per_client; /* of these, by IP address [64 MiB]; then 429 */
-    size_t upgrades;               /* at once [1000]; then 429 */
-    size_t max_head;               /* bytes of a head [256 KiB] */
-    int64_t head_ms;               /* from the first byte to the end of a head [10 s] */
-    int64_t idle_ms;               /* between requests [90 s] */
-    int64_t body_ms;   /* credit of a client that owes octets of a body (relay.h) [30 s] */
-    int64_t body_rate; /* octets of a body a second, at least [512] */
-    int64_t write_ms;  /* without progress to a client that does not read [60 s] */
-    int64_t dial_ms;   /* for a connection to an API server [5 s] */
-    int64_t answer_ms; /* for the head of a response, long-running requests excluded [75 s,
-                          more than API servers give themselves: --request-timeout] */
+    size_t waiting_octets; /* of requests and responses that wait for the other side, of all clients
+                              [96 MiB]; from half of that on, who has some gets no more, and
+                              beyond it connections end (room.h) */
+    size_t upgrades;       /* at once [1000]; then 429 */
+    size_t max_head;       /* bytes of a head [256 KiB] */
+    int64_t head_ms;       /* from the first byte to the end of a head [10 s] */
+    int64_t idle_ms;       /* between requests [90 s] */
+    int64_t body_ms;       /* credit of a client that owes octets of a body (relay.h) [30 s] */
+    int64_t body_rate;     /* octets of a body a second, at least [512] */
+    int64_t write_ms;      /* without progress to a client that does not read [60 s] */
+    int64_t dial_ms;       /* for a connection to an API server [5 s] */
+    int64_t answer_ms;     /* for the head of a response, long-running requests excluded [75 s,
+                              more than API servers give themselves: --request-timeout] */
     int64_t look_ms; /* between two looks whether the API server of a request under way was declared
                         down [5 s] */
     const struct ek_egress *egress; /* by which API servers are reached; NULL: directly */
@@ -98,10 +101,11 @@ struct ek_proxy_stats {
     size_t requests;         /* in flight */
     unsigned long long accepted, rejected;
     unsigned long long holds_up, holds_down; /* times that peer_rate has held octets back */
-    size_t waiting;     /* octets of responses that clients have not taken yet */
-    size_t waiting_up;  /* octets of requests that API servers have not taken yet */
-    size_t head_octets; /* see options */
-    size_t body_octets; /* see options */
+    size_t waiting;        /* octets of responses that clients have not taken yet */
+    size_t waiting_up;     /* octets of requests that API servers have not taken yet */
+    size_t head_octets;    /* see options */
+    size_t body_octets;    /* see options */
+    size_t waiting_octets; /* see options */
 };
 void ek_proxy_stats(const struct ek_proxy *proxy, struct ek_proxy_stats *ret_stats);
 

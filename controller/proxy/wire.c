@@ -30,6 +30,8 @@ struct ek_wire {
     struct ek_tunnel *tunnel;   /* owned; NULL: there is none, or it is open */
     uint64_t own_ms;            /* for what TLS itself sends; 0: without a limit */
     size_t in_flight;           /* bytes of the owner's output that are being sent */
+    size_t copied;              /* bytes of the copy that is being sent */
+    size_t tls_held;            /* bytes that wait in TLS, when they were counted last */
     size_t burst;               /* bytes that were sent at once since the loop reported something */
     bool connected, ready, writing, reading;
     bool unread;    /* ciphertext has come that was not decrypted yet */
@@ -75,7 +77,7 @@ static void on_written(uv_write_t *write, int status)
     else
         ek_free(sending);
     wire->writing = false;
-    wire->burst = 0;
+    wire->copied = wire->burst = 0;
     if (wire->closing)
         return;
     if (status < 0) {
@@ -113,10 +115,12 @@ static void put_later(struct ek_wire *wire, const char *data, size_t len)
     sending->write.data = wire;
     uv_buf_t piece = uv_buf_init(sending->data, (unsigned)len);
     wire->writing = true;
+    wire->copied = len;
     int rc = uv_write(&sending->write, (uv_stream_t *)&wire->tcp, &piece, 1, on_written);
     if (rc) {
         ek_free(sending);
         wire->writing = false;
+        wire->copied = 0;
         lose(wire, uv_strerror(rc));
         return;
     }
@@ -393,7 +397,7 @@ void ek_wire_go_on(struct ek_wire *wire)
     end_stream(wire);
     set_reading(wire);
     if (wire->untrimmed && !wire->writing && !wire->closing) {
-        ek_tls_session_trim(wire->tls);
+        wire->tls_held = ek_tls_session_trim(wire->tls);
         wire->untrimmed = false;
     }
     wire->running = false;
@@ -513,6 +517,11 @@ const struct ek_tls_session *ek_wire_tls(const struct ek_wire *wire)
 bool ek_wire_is_ready(const struct ek_wire *wire)
 {
     return wire->ready && !wire->eof;
+}
+
+size_t ek_wire_held(const struct ek_wire *wire)
+{
+    return wire->copied + wire->tls_held;
 }
 
 bool ek_wire_is_sending(const struct ek_wire *wire)

@@ -34,8 +34,8 @@ struct ek_wire_ops {
     void (*closed)(void *ctx); /* nothing of the wire is left */
 };
 
-/* What all wires of a loop hold for their clients is not limited here; one wire holds a TLS session
- * and at most one piece in each direction. */
+/* One wire holds a TLS session and at most one piece in each direction (ek_wire_held); who owns
+ * many wires limits what all of them hold. */
 #define EK_WIRE_PIECE ((size_t)32 * 1024)
 
 /* Takes the next connection of a listener; tls (taken) is NULL for plain TCP. NULL when accepting
@@ -69,6 +69,9 @@ const struct ek_tls_session *ek_wire_tls(const struct ek_wire *wire);
 
 /* Connected, and the handshake is over. */
 bool ek_wire_is_ready(const struct ek_wire *wire);
+
+/* Octets that the wire has copied for the system to send, and those that wait in TLS. */
+size_t ek_wire_held(const struct ek_wire *wire);
 
 /* A piece is being sent. */
 bool ek_wire_is_sending(const struct ek_wire *wire);
