@@ -79,7 +79,8 @@ struct ek_go_reader {
     struct ek_arena *arena;
     struct ek_arena *scratch; /* for one quantity or time */
     struct ek_work *work;
-    int rc; /* what stopped it, 0 */
+    struct ek_paths *unknown; /* gets the fields that no type has; NULL */
+    int rc;                   /* what stopped it, 0 */
     struct ek_decode_problem problem;
 };
 

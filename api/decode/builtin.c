@@ -96,6 +96,34 @@ yyjson_mut_val *ek_go_made(struct ek_go_reader *r, yyjson_mut_val *value)
     return value;
 }
 
+/* ---- Unknown fields ---- */
+
+static void put_path(struct ek_buf *out, const struct ek_go_place *place)
+{
+    if (!place->up)
+        return;
+    put_path(out, place->up);
+    if (place->index != SIZE_MAX) {
+        ek_buf_printf(out, "[%zu]", place->index);
+        return;
+    }
+    ek_buf_puts(out, out->len ? "." : "");
+    ek_buf_append(out, place->name.p, place->name.len);
+}
+
+static void note_unknown(struct ek_go_reader *r, const struct ek_go_place *place)
+{
+    EK_AUTO(ek_buf) path = {0};
+
+    if (!r->unknown)
+        return;
+    bool full = r->unknown->n == EK_PATHS_MAX || ek_arena_exhausted(r->arena);
+    ek_buf_init(&path, POINTER_MAX);
+    if (!full)
+        put_path(&path, place);
+    ek_paths_add__(r->unknown, r->arena, full ? "" : ek_arena_strdup(r->arena, ek_buf_str(&path)));
+}
+
 static bool step(struct ek_go_reader *r)
 {
     if (!r->rc && !ek_work_do(r->work, 1))
@@ -215,8 +243,10 @@ static yyjson_mut_val *read_struct(struct ek_go_reader *r, const struct ek_go_pl
     {
         struct ek_go_place at = {place, {yyjson_get_str(key), yyjson_get_len(key)}, SIZE_MAX};
         const struct ek_go_field *field = step(r) ? find_field(r, s, at.name) : NULL;
-        if (!r->rc && !field)
+        if (!r->rc && !field) {
+            note_unknown(r, &at);
             continue;
+        }
         const struct ek_go_type *of = field ? &ek_go_types[field->type] : NULL;
         yyjson_mut_val *read = of ? read_value(r, &at, of, member) : NULL;
         if (r->rc)
@@ -230,8 +260,8 @@ static yyjson_mut_val *read_struct(struct ek_go_reader *r, const struct ek_go_pl
 
 /* What is of one type or another, as its JSON says; what is neither is nil, if a pointer to it is
  * not. Source: apiextensions-apiserver/pkg/apis/apiextensions/v1/marshal.go. */
-static yyjson_mut_val *read_union(struct ek_go_reader *r, const struct ek_go_place *place,
-                                  const struct ek_go_type *type, yyjson_val *value)
+static yyjson_mut_val *read_either(struct ek_go_reader *r, const struct ek_go_place *place,
+                                   const struct ek_go_type *type, yyjson_val *value)
 {
     static const struct ek_go_type string = {EK_GO_STRING, 0};
     const struct ek_go_type *of = &ek_go_types[type->of];
@@ -248,6 +278,18 @@ static yyjson_mut_val *read_union(struct ek_go_reader *r, const struct ek_go_pla
     if (yyjson_is_arr(value) && yyjson_arr_size(value) > 0)
         return read_slice(r, place, type->form == EK_GO_LIST_OR ? of : &string, value);
     return ek_go_made(r, yyjson_mut_null(r->doc));
+}
+
+/* These types decode themselves, and not strictly. */
+static yyjson_mut_val *read_union(struct ek_go_reader *r, const struct ek_go_place *place,
+                                  const struct ek_go_type *type, yyjson_val *value)
+{
+    struct ek_paths *unknown = r->unknown;
+
+    r->unknown = NULL;
+    yyjson_mut_val *read = read_either(r, place, type, value);
+    r->unknown = unknown;
+    return read;
 }
 
 static yyjson_mut_val *read_value(struct ek_go_reader *r, const struct ek_go_place *place,
@@ -422,7 +464,8 @@ static yyjson_mut_val *write_value(struct ek_go_reader *r, const struct ek_go_ty
 
 int ek_decode_builtin(const struct ek_gvk *kind, int minor, yyjson_val *object,
                       struct ek_work *work, struct ek_arena *arena, yyjson_mut_doc *doc,
-                      yyjson_mut_val **ret, struct ek_decode_problem *ret_problem)
+                      yyjson_mut_val **ret, struct ek_paths *unknown,
+                      struct ek_decode_problem *ret_problem)
 {
     bool known = minor >= EK_BUILTIN_MINOR_MIN && minor <= EK_BUILTIN_MINOR_MAX;
     struct ek_go_reader r = {
@@ -430,6 +473,7 @@ int ek_decode_builtin(const struct ek_gvk *kind, int minor, yyjson_val *object,
         .doc = doc,
         .arena = arena,
         .work = work,
+        .unknown = unknown,
     };
     const struct ek_go_place root = {NULL, {"", 0}, SIZE_MAX};
 

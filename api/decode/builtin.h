@@ -20,6 +20,7 @@
 #include "api/admission.h"
 #include "api/base/arena.h"
 #include "api/base/work.h"
+#include "api/decode/metadata.h"
 #include "api/schema/builtin.h"
 
 /* Why an object cannot be read: what its author has to correct. */
@@ -34,6 +35,11 @@ struct ek_decode_problem {
  * not changed, and may be freed before doc. The texts of *ret_problem are in arena. work may be
  * NULL.
  *
+ * unknown (NULL: not wanted) gets the paths of fields that the types do not have, in the order of
+ * the object and in arena: "spec.template.spec.containers[0].imagePullPolcy". These are the fields
+ * that strict decoding names (sigs.k8s.io/json: UnmarshalStrict). Types that decode themselves are
+ * not read strictly, such as the items of a schema in a CustomResourceDefinition.
+ *
  * Returns 0; EK_E_NOENT for a kind that 1.minor does not have; EK_E_INVAL with *ret_problem filled
  * when the server would refuse the object as malformed; EK_E_NOMEM; EK_E_CANCELED. Steps and memory
  * grow with the object alone, and are bounded for each of its values: an empty container gets its
@@ -42,6 +48,7 @@ struct ek_decode_problem {
  */
 int ek_decode_builtin(const struct ek_gvk *kind, int minor, yyjson_val *object,
                       struct ek_work *work, struct ek_arena *arena, yyjson_mut_doc *doc,
-                      yyjson_mut_val **ret, struct ek_decode_problem *ret_problem);
+                      yyjson_mut_val **ret, struct ek_paths *unknown,
+                      struct ek_decode_problem *ret_problem);
 
 #endif

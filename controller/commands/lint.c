@@ -111,6 +111,7 @@ const struct ek_command ek_lint_command = {
         "objects of the files as an API server decodes them. Fields "
         "and types of the policies and bindings themselves are checked as in strict "
         "decoding, and their labels, annotations, owners and finalizers as API servers do. "
+        "Misspelled fields of objects are warnings with the file and the line. "
         "Fields of objects, and fields that policies set or read, are compared with "
         "those that API servers of the version, and of the version before with --compat, "
         "have.\n\nThe validation rules of CustomResourceDefinitions in the files of -f "

@@ -72,14 +72,8 @@ static int note_fields(struct ek_ci *ci, struct ek_err *err)
 
     if (ek_arena_exhausted(report->arena))
         return ek_err_set(err, EK_E_LIMIT, "the objects have too many fields that are not known");
-    for (size_t i = 0; i < report->n; i++) {
-        const struct ek_plan_finding *f = &report->list[i];
-        char line[24] = "";
-        if (f->line)
-            snprintf(line, sizeof line, ":%zu", f->line);
-        ek_ci_note(ci, "%s: %s%s: %s: %s: %s", ek_plan_severity_name(f->severity), f->source, line,
-                   f->object, f->field, f->message);
-    }
+    for (size_t i = 0; i < report->n; i++)
+        ek_ci_note_finding(ci, &report->list[i]);
     return 0;
 }
 

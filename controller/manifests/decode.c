@@ -6,7 +6,6 @@
 #include "controller/manifests/manifests-internal.h"
 
 #define DECODING_MAX ((size_t)16 << 20) /* octets of errors and paths of one object */
-#define REPORTED_MAX 5u                 /* unknown fields of one object */
 
 /* One object on its way. */
 struct decoding {
@@ -18,25 +17,6 @@ struct decoding {
     struct ek_arena *arena;   /* of texts */
     yyjson_mut_doc *doc;
 };
-
-/* A misspelt field is no error where kubectl does not validate: it is gone without a word. */
-static void report_unknown(const struct decoding *d, const struct ek_paths *unknown)
-{
-    EK_AUTO(ek_buf) list;
-
-    ek_buf_init(&list, EK_BUF_SMALL_MAX);
-    if (!unknown->n_all)
-        return;
-    size_t n = unknown->n < REPORTED_MAX ? unknown->n : REPORTED_MAX;
-    for (size_t i = 0; i < n; i++)
-        ek_buf_printf(&list, "%s%s", i ? ", " : "", unknown->list[i]);
-    if (unknown->n_all > n)
-        ek_buf_printf(&list, " and %zu more", unknown->n_all - n);
-    ek_ci_note(d->ci,
-               "%s %s has fields that its CustomResourceDefinition does not have: %s. API servers "
-               "drop them before admission, or refuse the object with strict field validation",
-               d->kind.kind, ek_ci_key(d->ci, d->object->value), ek_buf_str(&list));
-}
 
 /* The server's words for an object that it answers 400, and the line of the value. */
 static int refuse(const struct decoding *d, struct ek_err *err, const char *pointer,
@@ -60,6 +40,15 @@ static int failed(const struct decoding *d, int rc, struct ek_err *err)
                       ek_ci_key(d->ci, d->object->value), ek_strerror(rc));
 }
 
+/* A field that a server drops from an object that it stored before is no news. */
+static void take_unknown(const struct decoding *d, const struct ek_paths *unknown)
+{
+    if (!d->is_stored)
+        ek_ci_fields_unknown(d->ci, d->object, unknown);
+    if (d->unknown)
+        *d->unknown = *unknown;
+}
+
 static int decode_custom(const struct decoding *d, const struct ek_custom_version *version,
                          yyjson_mut_val **ret, struct ek_err *err)
 {
@@ -73,10 +62,7 @@ static int decode_custom(const struct decoding *d, const struct ek_custom_versio
         return failed(d, rc, err);
     if (decoding.error)
         return refuse(d, err, "", decoding.error);
-    if (!d->is_stored)
-        report_unknown(d, &decoding.unknown);
-    if (d->unknown)
-        *d->unknown = decoding.unknown;
+    take_unknown(d, &decoding.unknown);
     *ret = object;
     return 0;
 }
@@ -85,13 +71,15 @@ static int decode_custom(const struct decoding *d, const struct ek_custom_versio
 static int decode_builtin(const struct decoding *d, yyjson_mut_val **ret, struct ek_err *err)
 {
     struct ek_decode_problem problem;
+    struct ek_paths unknown = {0};
     int rc = ek_decode_builtin(&d->kind, d->ci->minor, d->object->value, NULL, d->arena, d->doc,
-                               ret, &problem);
+                               ret, &unknown, &problem);
 
     if (rc == EK_E_INVAL)
         return refuse(d, err, problem.pointer, problem.why);
     if (rc && rc != EK_E_NOENT)
         return failed(d, rc, err);
+    take_unknown(d, &unknown);
     return 0;
 }
 
@@ -136,5 +124,6 @@ int ek_ci_decode_all(struct ek_ci *ci, struct ek_err *err)
             struct ek_gvk kind = ek_ci_kind_of(ci, object->value);
             rc = ek_ci_decode(ci, object, ek_ci_crd_of(ci, &kind), all[i].are_stored, NULL, err);
         }
+    ek_ci_fields_unlisted(ci);
     return rc;
 }

@@ -9,6 +9,13 @@
 
 #define REPORT_MAX ((size_t)256 << 20)
 
+#define UNKNOWN_RULE "unknown-field"
+#define UNKNOWN_FATE "API servers drop the field, or refuse the object with strict field validation"
+
+/* Unknown fields that are named, of one object and of all objects. */
+#define UNKNOWN_OF_OBJECT_MAX 5u
+#define UNKNOWN_MAX           1000u
+
 static bool has_cluster(const struct ek_ci_options *options)
 {
     for (size_t i = 0; i < options->schemas.n; i++)
@@ -43,14 +50,17 @@ void ek_ci_fields_free(struct ek_ci_fields *fields)
     ek_free(fields);
 }
 
-void ek_ci_fields_check(struct ek_ci *ci, const struct ek_ci_object *object,
+void ek_ci_fields_check(struct ek_ci *ci, struct ek_ci_object *object,
                         size_t (*line)(void *ctx, const char *path), void *ctx)
 {
     const struct ek_plan_object checked = {
         .value = object->value, .source = object->source, .line = line, .ctx = ctx};
 
-    if (ci->fields)
-        ek_plan_check_fields(&ci->fields->target, &checked, &ci->fields->report);
+    if (!ci->fields)
+        return;
+    object->first_finding = ci->fields->report.n;
+    ek_plan_check_fields(&ci->fields->target, &checked, &ci->fields->report);
+    object->n_findings = ci->fields->report.n - object->first_finding;
 }
 
 static bool has_field(const struct ek_plan_report *report, const char *field)
@@ -77,6 +87,101 @@ void ek_ci_fields_check_result(struct ek_ci *ci, yyjson_val *before,
             ek_plan_report_add(&ci->fields->report, &is.list[i]);
     ek_arena_free(was.arena);
     ek_arena_free(is.arena);
+}
+
+/* ---- Unknown fields ---- */
+
+void ek_ci_note_finding(struct ek_ci *ci, const struct ek_plan_finding *f)
+{
+    bool named = !strcmp(f->rule, UNKNOWN_RULE); /* by the message */
+    char line[24] = "";
+
+    if (f->line)
+        snprintf(line, sizeof line, ":%zu", f->line);
+    ek_ci_note(ci, "%s: %s%s%s%s%s%s%s%s", ek_plan_severity_name(f->severity), f->source, line,
+               *f->source ? ": " : "", f->object, *f->object ? ": " : "", named ? "" : f->field,
+               named ? "" : ": ", f->message);
+}
+
+static void warn(struct ek_ci *ci, const struct ek_plan_finding *finding)
+{
+    if (ci->fields)
+        ek_plan_report_add(&ci->fields->report, finding);
+    else
+        ek_ci_note_finding(ci, finding);
+}
+
+/* The fields of an object that are in the report as fields of another release. */
+static void map_reported(const struct ek_ci *ci, const struct ek_ci_object *object,
+                         struct ek_map *ret)
+{
+    for (size_t i = 0; i < object->n_findings; i++) {
+        struct ek_plan_finding *f = &ci->fields->report.list[object->first_finding + i];
+        ek_map_put(ret, f->field, f);
+    }
+}
+
+/* Reports one field, or, without one, how many more the object has. */
+static void warn_of(struct ek_ci *ci, const struct ek_ci_object *object, const char *path,
+                    size_t more)
+{
+    const char *api_version = ek_json_text(object->value, "apiVersion");
+    const char *kind = ek_json_text(object->value, "kind"), *key = ek_ci_key(ci, object->value);
+    const char *named =
+        ek_arena_printf(ci->arena, "%s %s%s%s", api_version, kind, *key ? " " : "", key);
+    const char *message =
+        path ? ek_arena_printf(ci->arena, "unknown field \"%s\"; " UNKNOWN_FATE, path)
+             : ek_arena_printf(ci->arena, "%zu more unknown field%s", more, more == 1 ? "" : "s");
+
+    warn(ci, &(struct ek_plan_finding){.severity = EK_PLAN_WARNING,
+                                       .rule = UNKNOWN_RULE,
+                                       .source = object->source,
+                                       .line = ek_ci_path_line(object, path ? path : "apiVersion"),
+                                       .object = named,
+                                       .field = path ? path : "",
+                                       .message = message});
+}
+
+void ek_ci_fields_unknown(struct ek_ci *ci, const struct ek_ci_object *object,
+                          const struct ek_paths *unknown)
+{
+    struct ek_map reported = {0};
+    size_t n = 0, more = unknown->n_all - unknown->n;
+
+    if (!unknown->n_all)
+        return;
+    map_reported(ci, object, &reported);
+    for (size_t i = 0; i < unknown->n; i++) {
+        if (ek_map_get(&reported, unknown->list[i]))
+            continue;
+        if (n == UNKNOWN_OF_OBJECT_MAX || ci->n_unknown == UNKNOWN_MAX) {
+            more++;
+            continue;
+        }
+        warn_of(ci, object, unknown->list[i], 0);
+        n++;
+        ci->n_unknown++;
+    }
+    ek_map_done(&reported);
+    if (more && ci->n_unknown == UNKNOWN_MAX)
+        ci->n_unknown_unlisted++;
+    else if (more)
+        warn_of(ci, object, NULL, more);
+}
+
+void ek_ci_fields_unlisted(struct ek_ci *ci)
+{
+    size_t n = ci->n_unknown_unlisted;
+
+    if (n)
+        warn(ci, &(struct ek_plan_finding){
+                     .severity = EK_PLAN_WARNING,
+                     .rule = UNKNOWN_RULE,
+                     .source = "",
+                     .object = "",
+                     .field = "",
+                     .message = ek_arena_printf(ci->arena, "%zu more object%s unknown fields", n,
+                                                n == 1 ? " has" : "s have")});
 }
 
 /* ---- Gaps ---- */

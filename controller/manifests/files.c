@@ -23,9 +23,8 @@ struct place {
     struct ek_ci_objects *objects;
     const char *source;
     size_t number; /* of the document in the file, from 1 */
-    const struct ek_ci_file *file;
-    struct ek_manifest_lines *lines; /* of the file */
-    const char *prefix;              /* of the object within the document: "items[3]." */
+    struct ek_ci_file *file;
+    const char *prefix; /* of the object within the document: "items[3]." */
 };
 
 yyjson_doc *ek_manifest_item(yyjson_val *list, yyjson_val *item)
@@ -65,7 +64,7 @@ static size_t line_of(void *ctx, const char *path)
     const struct place *place = ctx;
     EK_AUTOFREE char *whole = ek_xasprintf("%s%s", place->prefix, path);
 
-    return ek_manifest_line(place->lines, place->number, whole);
+    return ek_manifest_line(&place->file->lines, place->number, whole);
 }
 
 static int add_object(struct place *place, yyjson_val *value, int depth, struct ek_err *err)
@@ -178,16 +177,13 @@ int ek_ci_read_documents(struct ek_ci *ci, const char *path, const char *shown,
     if (rc)
         return rc; /* the error names the path */
     rc = parse(path, file->text, file->len, &file->json, ret_doc, err);
+    file->lines =
+        (struct ek_manifest_lines){.text = file->text, .len = file->len, .json = file->json};
     if (rc)
         ek_err_prefix(err, "%s", shown);
     else
         ek_ci_own(ci, *ret_doc);
     return rc;
-}
-
-static struct ek_manifest_lines lines_of(const struct ek_ci_file *file)
-{
-    return (struct ek_manifest_lines){.text = file->text, .len = file->len, .json = file->json};
 }
 
 static int read_file(struct ek_ci *ci, const char *path, const char *shown,
@@ -200,15 +196,13 @@ static int read_file(struct ek_ci *ci, const char *path, const char *shown,
 
     if (rc)
         return rc;
-    const struct ek_ci_file *file = ci->files[ci->n_files - 1];
-    struct ek_manifest_lines lines = lines_of(file);
+    struct ek_ci_file *file = ci->files[ci->n_files - 1];
     const char *source = ek_arena_strdup(ci->arena, shown);
     yyjson_arr_foreach(yyjson_doc_get_root(doc), i, n, value)
     {
-        struct place place = {ci, objects, source, i + 1, file, &lines, ""};
+        struct place place = {ci, objects, source, i + 1, file, ""};
         rc = rc ? rc : add_object(&place, value, 0, err);
     }
-    ek_manifest_lines_done(&lines);
     return rc;
 }
 
@@ -237,25 +231,26 @@ static yyjson_val *put_part(yyjson_val *in, const char *token, size_t len, struc
     return found;
 }
 
+size_t ek_ci_path_line(const struct ek_ci_object *object, const char *path)
+{
+    if (!object->file)
+        return 0;
+    EK_AUTOFREE char *whole = ek_xasprintf("%s%s", object->prefix, path);
+    return ek_manifest_line(&object->file->lines, object->number, whole);
+}
+
 size_t ek_ci_line(const struct ek_ci_object *object, const char *pointer)
 {
     yyjson_val *in = object->value;
     EK_AUTO(ek_buf) path = {0};
 
-    if (!object->file)
-        return 0;
-    struct ek_manifest_lines lines = lines_of(object->file);
     ek_buf_init(&path, EK_CI_FILE_MAX);
     while (*pointer == '/') {
         size_t len = strcspn(++pointer, "/");
         in = put_part(in, pointer, len, &path);
         pointer += len;
     }
-    EK_AUTOFREE char *whole =
-        ek_xasprintf("%s%s", object->prefix, path.len ? ek_buf_str(&path) : "apiVersion");
-    size_t line = ek_manifest_line(&lines, object->number, whole);
-    ek_manifest_lines_done(&lines);
-    return line;
+    return ek_ci_path_line(object, path.len ? ek_buf_str(&path) : "apiVersion");
 }
 
 static int by_name(const void *a, const void *b)

@@ -20,18 +20,15 @@ void ek_ci_note(struct ek_ci *ci, const char *fmt, ...)
 {
     char text[1024];
     va_list args;
-    size_t i, n;
-    yyjson_mut_val *note;
 
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    yyjson_mut_arr_foreach(ci->notes, i, n, note)
-    {
-        if (!strcmp(yyjson_mut_get_str(note), text))
-            return;
-    }
-    yyjson_mut_arr_add_strcpy(ci->notes_doc, ci->notes, text);
+    if (ek_map_get(&ci->noted, text))
+        return;
+    yyjson_mut_val *note = yyjson_mut_strcpy(ci->notes_doc, text);
+    yyjson_mut_arr_append(ci->notes, note);
+    ek_map_put(&ci->noted, yyjson_mut_get_str(note), note);
 }
 
 struct ek_gvk ek_ci_split_kind(struct ek_ci *ci, const char *api_version, const char *kind)
@@ -261,6 +258,7 @@ void ek_ci_done(struct ek_ci *ci)
     while (ek_map_next(&ci->validators, &cursor, NULL, &validator))
         ek_validator_free(validator);
     ek_map_done(&ci->validators);
+    ek_map_done(&ci->noted);
     for (size_t i = 0; i < ci->n_compiled; i++)
         ek_policy_unref(ci->compiled[i]);
     for (size_t i = 0; i < ci->n_bindings; i++)
@@ -270,6 +268,7 @@ void ek_ci_done(struct ek_ci *ci)
     for (size_t i = 0; i < ci->n_docs; i++)
         yyjson_doc_free(ci->docs[i]);
     for (size_t i = 0; i < ci->n_files; i++) {
+        ek_manifest_lines_done(&ci->files[i]->lines);
         ek_free(ci->files[i]->text);
         ek_free(ci->files[i]);
     }

@@ -21,6 +21,7 @@
 #include "api/validation/validate.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/output.h"
+#include "controller/manifests/documents.h"
 #include "reconcilers/mutation/rules.h"
 #include "reconcilers/mutation/validate.h"
 #include "reconcilers/plan/objects.h"
@@ -44,16 +45,18 @@ struct ek_ci_file {
     char *text; /* owned */
     size_t len;
     bool json;
+    struct ek_manifest_lines lines; /* of the text */
 };
 
 /* An object of a file. */
 struct ek_ci_object {
-    yyjson_val *value;             /* as it is written */
-    yyjson_val *seen;              /* as policies see it: value, unless it was decoded */
-    const char *source;            /* the file's name, "standard input" */
-    const struct ek_ci_file *file; /* NULL for an object of a cluster */
-    size_t number;                 /* of its document in the file, from 1 */
-    const char *prefix;            /* of its paths in the document: "items[3]." */
+    yyjson_val *value;                /* as it is written */
+    yyjson_val *seen;                 /* as policies see it: value, unless it was decoded */
+    const char *source;               /* the file's name, "standard input" */
+    struct ek_ci_file *file;          /* NULL for an object of a cluster */
+    size_t number;                    /* of its document in the file, from 1 */
+    const char *prefix;               /* of its paths in the document: "items[3]." */
+    size_t first_finding, n_findings; /* of its fields in the report of struct ek_ci_fields */
 };
 
 struct ek_ci_objects {
@@ -108,8 +111,12 @@ struct ek_ci {
 
     struct ek_ci_fields *fields; /* owned; NULL: not looked at */
 
+    size_t n_unknown;          /* unknown fields that are reported */
+    size_t n_unknown_unlisted; /* objects with further ones */
+
     yyjson_mut_doc *notes_doc;
     yyjson_mut_val *notes; /* array of texts, each once */
+    struct ek_map noted;   /* the same texts */
 };
 
 /* The flags that say what is read. */
@@ -135,17 +142,21 @@ int ek_ci_read(struct ek_ci *ci, const char *path, struct ek_ci_objects *objects
                struct ek_err *err);
 
 /* The line (from 1) in the object's file of the value at a JSON pointer, or of the last part of it
- * that is there; 0 where the line is not known. Reads the file's text anew at each call. */
+ * that is there; 0 where the line is not known. The places of one document of a file are kept, so
+ * that calls in the order of the documents take linear time together. */
 size_t ek_ci_line(const struct ek_ci_object *object, const char *pointer);
+
+/* The same for a path, as ek_yaml_line. */
+size_t ek_ci_path_line(const struct ek_ci_object *object, const char *path);
 
 /*
  * Decodes an object as an API server does before admission, into object->seen: by crd, its
  * CustomResourceDefinition, or as a built-in kind of the version of the schemas (NULL, or a crd
  * without that version); an object of another kind stays as it is. is_stored: it is not what a
- * client sends, but what was stored; else the fields of a custom resource that are dropped are
- * noted. *ret_unknown (NULL: not wanted): these fields, in ci's arena. EK_E_INVAL names the line
- * and the object which an API server would answer 400, in its words for custom resources and with
- * the place of the value for built-in kinds; EK_E_NOMEM.
+ * client sends, but what was stored; else its unknown fields, which are dropped, are reported
+ * (ek_ci_fields_unknown). *ret_unknown (NULL: not wanted): these fields, in ci's arena. EK_E_INVAL
+ * names the line and the object which an API server would answer 400, in its words for custom
+ * resources and with the place of the value for built-in kinds; EK_E_NOMEM.
  */
 int ek_ci_decode(struct ek_ci *ci, struct ek_ci_object *object, yyjson_val *crd, bool is_stored,
                  struct ek_paths *ret_unknown, struct ek_err *err);
@@ -191,12 +202,29 @@ int ek_ci_fields_open(struct ek_ci *ci, const struct ek_ci_options *options, str
 void ek_ci_fields_free(struct ek_ci_fields *fields);
 
 /* Adds to the report which fields of an object are not known; line as in struct ek_plan_object. */
-void ek_ci_fields_check(struct ek_ci *ci, const struct ek_ci_object *object,
+void ek_ci_fields_check(struct ek_ci *ci, struct ek_ci_object *object,
                         size_t (*line)(void *ctx, const char *path), void *ctx);
 
 /* The same for what policies made of an object, without the fields that it had before. */
 void ek_ci_fields_check_result(struct ek_ci *ci, yyjson_val *before,
                                const struct ek_ci_object *after);
+
+/*
+ * Reports fields of an object, by their paths, which neither its Go types nor its
+ * CustomResourceDefinition have, in the words of a server with fieldValidation=Warn
+ * (apiserver/pkg/endpoints/handlers/create.go: createHandler, strict decoding errors): in the
+ * report of ci->fields, or in a note where fields are not looked at. Those that the report has
+ * already as fields of another release are left out. Of one object the first five are named, of all
+ * objects the first 1,000; a last finding has the number of the others.
+ */
+void ek_ci_fields_unknown(struct ek_ci *ci, const struct ek_ci_object *object,
+                          const struct ek_paths *unknown);
+
+/* After the last object: reports how many objects have fields that are not named. */
+void ek_ci_fields_unlisted(struct ek_ci *ci);
+
+/* Notes a finding of the report: "warning: web.yaml:12: apps/v1 Deployment web: MESSAGE". */
+void ek_ci_note_finding(struct ek_ci *ci, const struct ek_plan_finding *finding);
 
 /* Fields of kinds, for checks of expressions; in ci's arena. */
 const struct ek_type_gaps *ek_ci_fields_gaps(struct ek_ci *ci);

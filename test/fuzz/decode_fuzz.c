@@ -30,7 +30,7 @@ static yyjson_doc *decode(const struct ek_gvk *kind, int minor, yyjson_val *obje
     struct ek_decode_problem problem = {0};
     yyjson_mut_val *seen = NULL;
     yyjson_doc *ret = NULL;
-    int rc = ek_decode_builtin(kind, minor, object, NULL, arena, out, &seen, &problem);
+    int rc = ek_decode_builtin(kind, minor, object, NULL, arena, out, &seen, NULL, &problem);
 
     if (rc == 0) {
         yyjson_mut_doc_set_root(out, seen);

@@ -32,7 +32,7 @@ static bool answer(void *state, yyjson_val *record, yyjson_mut_doc *doc, yyjson_
         return false;
     struct ek_arena *arena = ek_arena_new(ARENA_LIMIT);
     struct ek_gvk kind = kind_of(object, arena);
-    int rc = ek_decode_builtin(&kind, MINOR, object, NULL, arena, doc, &seen, &problem);
+    int rc = ek_decode_builtin(&kind, MINOR, object, NULL, arena, doc, &seen, NULL, &problem);
     bool ok = rc ? yyjson_mut_obj_add_strcpy(doc, answer, "error",
                                              rc == EK_E_INVAL ? problem.why : ek_strerror(rc))
                  : yyjson_mut_obj_add_val(doc, answer, "seen", seen);

@@ -237,8 +237,8 @@ static int decode(const struct ek_gvk *kind, int minor, const char *text, yyjson
     yyjson_mut_val *seen = NULL;
 
     ck_assert_msg(doc != NULL, "not JSON: %s", text);
-    int rc =
-        ek_decode_builtin(kind, minor, yyjson_doc_get_root(doc), NULL, arena, out, &seen, problem);
+    int rc = ek_decode_builtin(kind, minor, yyjson_doc_get_root(doc), NULL, arena, out, &seen, NULL,
+                               problem);
     yyjson_mut_doc_set_root(out, seen);
     *ret_seen = rc ? NULL : yyjson_mut_doc_imut_copy(out, &ek_json_alc);
     yyjson_mut_doc_free(out);
@@ -360,6 +360,90 @@ static bool is_over(void *arg)
     return true;
 }
 
+#define CRD "apiextensions.k8s.io", "v1", "CustomResourceDefinition"
+#define SCHEMA(members)                                                                            \
+    "{\"spec\":{\"versions\":[{\"name\":\"v1\",\"schema\":{\"openAPIV3Schema\":{" members "}}}]}}"
+
+/* Fields that strict decoding names, and those that it does not name. */
+static const struct {
+    const char *group, *version, *kind, *object, *unknown;
+} misspelt[] = {
+    {DEPLOYMENT, "{\"spec\":{\"replica\":3,\"replicas\":2}}", "spec.replica"},
+    {DEPLOYMENT,
+     "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{},{\"imagePullPolcy\":\"Always\"}]}}}}",
+     "spec.template.spec.containers[1].imagePullPolcy"},
+    {DEPLOYMENT, "{\"metadata\":{\"lables\":null},\"Spec\":{\"replica\":1},\"\":1}",
+     "metadata.lables Spec "},
+    {DEPLOYMENT, "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"status\":{\"replicas\":1}}",
+     ""},
+    {POD,
+     "{\"metadata\":{\"managedFields\":[{\"fieldsV1\":{\"f:x\":{}}}],\"annotations\":{\"a/"
+     "b.c\":\"d\"}}}",
+     ""},
+    {POD,
+     "{\"spec\":{\"volumes\":[{\"emptyDir\":{\"sizeLimit\":1}}],\"nodeSelector\":{\"x\":\"y\"}}}",
+     ""},
+    {SECRET, "{\"data\":{\"any\":\"YQ==\"},\"stringData\":{\"other\":\"b\"}}", ""},
+    {"apps", "v1", "ControllerRevision", "{\"data\":{\"spec\":{\"replica\":1}}}", ""},
+    {CRD, SCHEMA("\"properties\":{\"a\":{\"typ\":1}}"),
+     "spec.versions[0].schema.openAPIV3Schema.properties.a.typ"},
+    {CRD, SCHEMA("\"items\":{\"typ\":1},\"additionalProperties\":{\"typ\":1}"), ""},
+    {CRD,
+     SCHEMA("\"default\":{\"typ\":1},\"enum\":[{\"typ\":1}],\"x-kubernetes-int-or-string\":true"),
+     ""},
+};
+
+START_TEST(unknown_fields_are_named)
+{
+    const struct ek_gvk kind = {misspelt[_i].group, misspelt[_i].version, misspelt[_i].kind};
+    struct ek_arena *arena = ek_arena_new(1 << 20);
+    yyjson_doc *doc = ek_json_parse(misspelt[_i].object, strlen(misspelt[_i].object), NULL);
+    yyjson_mut_doc *out = yyjson_mut_doc_new(&ek_json_alc);
+    struct ek_decode_problem problem = {0};
+    struct ek_paths unknown = {0};
+    yyjson_mut_val *seen;
+    struct ek_buf got;
+
+    ck_assert_msg(doc != NULL, "%s", misspelt[_i].object);
+    int rc = ek_decode_builtin(&kind, 36, yyjson_doc_get_root(doc), NULL, arena, out, &seen,
+                               &unknown, &problem);
+    ck_assert_msg(!rc, "%s: %s", misspelt[_i].object, problem.why);
+    ek_buf_init(&got, EK_BUF_SMALL_MAX);
+    for (size_t i = 0; i < unknown.n; i++)
+        ek_buf_printf(&got, "%s%s", i ? " " : "", unknown.list[i]);
+    ck_assert_str_eq(ek_buf_str(&got), misspelt[_i].unknown);
+    ek_buf_done(&got);
+    yyjson_mut_doc_free(out);
+    yyjson_doc_free(doc);
+    ek_arena_free(arena);
+}
+END_TEST
+
+/* Many are counted, and some are kept. */
+START_TEST(unknown_fields_are_bounded)
+{
+    const struct ek_gvk kind = {POD};
+    struct ek_arena *arena = ek_arena_new(1 << 20);
+    yyjson_mut_doc *in = yyjson_mut_doc_new(&ek_json_alc), *out = yyjson_mut_doc_new(&ek_json_alc);
+    yyjson_mut_val *root = yyjson_mut_obj(in), *seen;
+    struct ek_decode_problem problem = {0};
+    struct ek_paths unknown = {0};
+
+    for (unsigned i = 0; i < 2 * EK_PATHS_MAX; i++)
+        yyjson_mut_obj_add_int(in, root, ek_arena_printf(arena, "x%u", i), 1);
+    yyjson_doc *doc = yyjson_mut_val_imut_copy(root, &ek_json_alc);
+    ck_assert_int_eq(ek_decode_builtin(&kind, 36, yyjson_doc_get_root(doc), NULL, arena, out, &seen,
+                                       &unknown, &problem),
+                     0);
+    ck_assert_uint_eq(unknown.n, EK_PATHS_MAX);
+    ck_assert_uint_eq(unknown.n_all, 2 * EK_PATHS_MAX);
+    yyjson_doc_free(doc);
+    yyjson_mut_doc_free(in);
+    yyjson_mut_doc_free(out);
+    ek_arena_free(arena);
+}
+END_TEST
+
 START_TEST(work_can_end)
 {
     const struct ek_gvk kind = {POD};
@@ -370,9 +454,9 @@ START_TEST(work_can_end)
     struct ek_decode_problem problem;
     yyjson_mut_val *seen;
 
-    ck_assert_int_eq(
-        ek_decode_builtin(&kind, 36, yyjson_doc_get_root(doc), &work, arena, out, &seen, &problem),
-        EK_E_CANCELED);
+    ck_assert_int_eq(ek_decode_builtin(&kind, 36, yyjson_doc_get_root(doc), &work, arena, out,
+                                       &seen, NULL, &problem),
+                     EK_E_CANCELED);
     yyjson_mut_doc_free(out);
     yyjson_doc_free(doc);
     ek_arena_free(arena);
@@ -394,7 +478,7 @@ START_TEST(lack_of_memory_is_an_error)
         ek_alloc_fail_after(n);
         yyjson_mut_doc *out = yyjson_mut_doc_new(&ek_json_alc);
         int rc = out ? ek_decode_builtin(&kind, 36, yyjson_doc_get_root(doc), NULL, arena, out,
-                                         &seen, &problem)
+                                         &seen, NULL, &problem)
                      : EK_E_NOMEM;
         failed = !ek_alloc_unfailed();
         ek_alloc_fail_after(0);
@@ -416,6 +500,8 @@ int main(void)
     tcase_add_test(tcase, other_kinds_are_not_covered);
     tcase_add_loop_test(tcase, all_kinds_are_covered, 0,
                         EK_BUILTIN_MINOR_MAX - EK_BUILTIN_MINOR_MIN + 1);
+    tcase_add_loop_test(tcase, unknown_fields_are_named, 0, EK_ARRAY_SIZE(misspelt));
+    tcase_add_test(tcase, unknown_fields_are_bounded);
     tcase_add_test(tcase, work_can_end);
     tcase_add_test(tcase, lack_of_memory_is_an_error);
     return ek_test_run("builtin", tcase);
