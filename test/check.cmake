@@ -2,7 +2,7 @@
 # "unit". The folders are those of the code under test.
 file(GLOB support_sources CONFIGURE_DEPENDS support/*.c)
 add_library(ek_test_support STATIC ${support_sources})
-target_link_libraries(ek_test_support PUBLIC ek_controller ek_apiserver PkgConfig::CHECK)
+target_link_libraries(ek_test_support PUBLIC ek_controller ek_apiserver ek_registry PkgConfig::CHECK)
 if(EK_LLD)
   target_link_options(ek_test_support PUBLIC -fuse-ld=lld)
 endif()
@@ -25,10 +25,6 @@ foreach(source ${unit_tests})
   set_tests_properties(unit/${path} PROPERTIES LABELS unit SKIP_RETURN_CODE 77 TIMEOUT 600
     ENVIRONMENT CK_TIMEOUT_MULTIPLIER=1000)
 endforeach()
-
-target_link_libraries(unit_informers_registry_registry PRIVATE ek_registry)
-target_link_libraries(unit_controller_failforward_catalogs PRIVATE ek_registry)
-target_link_libraries(unit_controller_failforward_rights PRIVATE ek_registry)
 
 # fault/alloc_test: every operation with every one of its allocations failing in turn.
 add_executable(alloc_test fault/alloc_test.c fault/alloc_rows.c)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "api/base/mem.h"
+#include "reconcilers/failforward/ladder.h"
+#include "test/registry/catalog.h"
 
 #define OLM FF_CLUSTER_OLM
 
@@ -126,4 +128,114 @@ void ff_cluster_consent(struct subjectbench *bench, const char *mode, const char
         mode, versions, more);
 
     subjectbench_post(bench, "/apis/evenkeel.dev/v1alpha1/failforwardpolicies", policy);
+}
+
+/* ---- Failures ---- */
+
+#define FAILED   "\"phase\":\"Failed\",\"message\":\"C is invalid: x\""
+#define PENDING  "\"phase\":\"Pending\",\"reason\":\"RequirementsNotMet\""
+#define RAN      "\"phase\":\"Succeeded\",\"reason\":\"InstallSucceeded\""
+#define REPLACED "\"phase\":\"Replacing\",\"reason\":\"BeingReplaced\""
+
+static void switch_on(struct subjectbench *bench)
+{
+    ff_cluster_patch(bench, FF_CLUSTER_GROUPS "/og",
+                     "{\"spec\":{\"upgradeStrategy\":\"TechPreviewUnsafeFailForward\"}}");
+}
+
+void ff_cluster_first(struct subjectbench *bench)
+{
+    ff_cluster_make_namespace(bench);
+    ff_cluster_make_csv(bench, "v1", "", PENDING);
+    ff_cluster_make_plan(bench, "p1", 1, "v1", FAILED);
+    ff_cluster_make_sub(bench, "v1", "v1");
+}
+
+void ff_cluster_absent(struct subjectbench *bench)
+{
+    ff_cluster_make_namespace(bench);
+    ff_cluster_make_csv(bench, "v1", "", RAN);
+    ff_cluster_make_plan(
+        bench, "p2", 2, "v2",
+        FAILED ",\"plan\":[{\"resolving\":\"v2\",\"status\":\"Unknown\",\"resource\":{\"kind\":"
+               "\"ClusterServiceVersion\",\"name\":\"v2\",\"manifest\":\"{\\\"metadata\\\":{"
+               "\\\"name\\\":\\\"v2\\\",\\\"annotations\\\":{\\\"operatorframework.io/properties"
+               "\\\":\\\"x\\\"}},\\\"spec\\\":{\\\"version\\\":\\\"2.0.0\\\"}}\"}}]");
+    ff_cluster_make_sub(bench, "v2", "v1");
+}
+
+void ff_cluster_failed(struct subjectbench *bench)
+{
+    ff_cluster_make_namespace(bench);
+    ff_cluster_make_csv(bench, "v1", "", REPLACED);
+    ff_cluster_make_csv(bench, "v2", "v1", PENDING);
+    ff_cluster_make_plan(bench, "p2", 2, "v2", FAILED);
+    ff_cluster_make_sub(bench, "v2", "v2");
+}
+
+void ff_cluster_switched_on(struct subjectbench *bench)
+{
+    ff_cluster_failed(bench);
+    switch_on(bench);
+}
+
+void ff_cluster_waiting(struct subjectbench *bench)
+{
+    ff_cluster_switched_on(bench);
+    ff_cluster_patch(bench, OLM "clusterserviceversions/v2/status",
+                     "{\"status\":{\"phase\":\"Failed\",\"reason\":"
+                     "\"InstallComponentFailedNoRetry\",\"message\":\"" EK_FF_PIN_MESSAGE "\"}}");
+    ff_cluster_make_plan(bench, "p3", 3, "v3", "\"phase\":\"RequiresApproval\"");
+}
+
+void ff_cluster_replaced(struct subjectbench *bench)
+{
+    ff_cluster_switched_on(bench);
+    ff_cluster_make_csv(bench, "v3", "v2", PENDING);
+    ff_cluster_make_plan(bench, "p3", 3, "v3", "\"phase\":\"Complete\"");
+    ff_cluster_patch(bench, OLM "subscriptions/op/status",
+                     "{\"status\":{\"currentCSV\":\"v3\",\"installedCSV\":\"v3\"}}");
+}
+
+/* ---- The catalog ---- */
+
+#define BUNDLE(name)                                                                               \
+    "{\"schema\":\"olm.bundle\",\"package\":\"op\",\"name\":\"" name "\",\"properties\":[]}\n"
+
+static struct ek_h2 *registry;
+static struct ek_catalog *content;
+
+static void serve(void *ctx, const char *path, struct ek_str body, struct ek_h2_reply *reply)
+{
+    (void)ctx;
+    ek_catalog_serve(content, path, body, reply);
+}
+
+void ff_cluster_make_catalog(struct subjectbench *bench, const char *entries)
+{
+    EK_AUTOFREE char *text =
+        ek_xasprintf("{\"schema\":\"olm.package\",\"name\":\"op\",\"defaultChannel\":\"stable\"}\n"
+                     "{\"schema\":\"olm.channel\",\"package\":\"op\",\"name\":\"stable\","
+                     "\"entries\":[%s]}\n" BUNDLE("v1") BUNDLE("v2") BUNDLE("v3"),
+                     entries);
+
+    content = ek_catalog_parse(text, strlen(text));
+    registry = ek_h2_new(&bench->world.bench.loop, 0, serve, NULL);
+    ck_assert_ptr_nonnull(registry);
+    EK_AUTOFREE char *source =
+        ek_xasprintf("{\"metadata\":{\"name\":\"cat\"},\"spec\":{\"address\":\"127.0.0.1:%d\"}}",
+                     ek_h2_port(registry));
+    subjectbench_post(bench, OLM "catalogsources", source);
+    ff_cluster_patch(bench, OLM "catalogsources/cat/status",
+                     "{\"status\":{\"connectionState\":{\"lastObservedState\":\"READY\"}}}");
+}
+
+void ff_cluster_stop(struct subjectbench *bench)
+{
+    if (registry)
+        ek_h2_close(registry);
+    subjectbench_stop(bench);
+    ek_catalog_free(content);
+    registry = NULL;
+    content = NULL;
 }

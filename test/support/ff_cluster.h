@@ -35,6 +35,33 @@ void ff_cluster_make_csv(struct subjectbench *bench, const char *name, const cha
 void ff_cluster_make_plan(struct subjectbench *bench, const char *name, int generation,
                           const char *csv, const char *status);
 
+/* Failures. first: the plan of the first version failed. absent: the plan of version 2 failed
+ * before its CSV was created. failed: after that. switched_on: the same, with fail forward of the
+ * operator group on. waiting: the same, held, and the plan of version 3 waits for approval.
+ * replaced: as switched_on, and the CSV of version 3 is there. */
+void ff_cluster_first(struct subjectbench *bench);
+void ff_cluster_absent(struct subjectbench *bench);
+void ff_cluster_failed(struct subjectbench *bench);
+void ff_cluster_switched_on(struct subjectbench *bench);
+void ff_cluster_waiting(struct subjectbench *bench);
+void ff_cluster_replaced(struct subjectbench *bench);
+
+/* Entries of a channel: version 3 replaces version 2, or skips version 2. */
+#define FF_CLUSTER_ENTRY(name, more) "{\"name\":\"" name "\"" more "}"
+#define FF_CLUSTER_V1                FF_CLUSTER_ENTRY("v1", "")
+#define FF_CLUSTER_V2                FF_CLUSTER_ENTRY("v2", ",\"replaces\":\"v1\"")
+#define FF_CLUSTER_AFTER                                                                           \
+    FF_CLUSTER_V1 "," FF_CLUSTER_V2 "," FF_CLUSTER_ENTRY("v3", ",\"replaces\":\"v2\"")
+#define FF_CLUSTER_PAST                                                                            \
+    FF_CLUSTER_V1 "," FF_CLUSTER_V2                                                                \
+                  "," FF_CLUSTER_ENTRY("v3", ",\"replaces\":\"v1\",\"skips\":[\"v2\"]")
+
+/* Serves a READY catalog with these entries of a channel, one at a time, until ff_cluster_stop. */
+void ff_cluster_make_catalog(struct subjectbench *bench, const char *entries);
+
+/* Stops the bench, and the catalog if there is one. */
+void ff_cluster_stop(struct subjectbench *bench);
+
 /* Version 2 failed at the webhook of version 1, with its plan p2. */
 void ff_cluster_make_failure(struct subjectbench *bench);
 

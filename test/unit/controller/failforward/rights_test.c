@@ -7,12 +7,8 @@
 
 #include "api/base/mem.h"
 #include "controller/failforward/subject.h"
-#include "reconcilers/failforward/report.h"
-#include "test/registry/catalog.h"
 #include "test/support/ff_cluster.h"
 #include "test/support/suite.h"
-
-#define OLM FF_CLUSTER_OLM
 
 static struct subjectbench bench;
 static const struct ek_subject *subject = &ek_failforward_subject;
@@ -52,141 +48,27 @@ static void begin_without(const char *right)
     ff_cluster_install_reports(&bench);
 }
 
-/* ---- Clusters ---- */
-
-#define FAILED   "\"phase\":\"Failed\",\"message\":\"C is invalid: x\""
-#define PENDING  "\"phase\":\"Pending\",\"reason\":\"RequirementsNotMet\""
-#define RAN      "\"phase\":\"Succeeded\",\"reason\":\"InstallSucceeded\""
-#define REPLACED "\"phase\":\"Replacing\",\"reason\":\"BeingReplaced\""
-
-static void switch_on(void)
-{
-    ff_cluster_patch(&bench, FF_CLUSTER_GROUPS "/og",
-                     "{\"spec\":{\"upgradeStrategy\":\"TechPreviewUnsafeFailForward\"}}");
-}
-
-/* The webhook of version 1 was down. */
-static void webhook(void)
-{
-    ff_cluster_make_failure(&bench);
-}
-
-/* The plan of the first version failed. */
-static void first(void)
-{
-    ff_cluster_make_namespace(&bench);
-    ff_cluster_make_csv(&bench, "v1", "", PENDING);
-    ff_cluster_make_plan(&bench, "p1", 1, "v1", FAILED);
-    ff_cluster_make_sub(&bench, "v1", "v1");
-}
-
-/* The plan of version 2 failed before its CSV was created. */
-static void absent(void)
-{
-    ff_cluster_make_namespace(&bench);
-    ff_cluster_make_csv(&bench, "v1", "", RAN);
-    ff_cluster_make_plan(
-        &bench, "p2", 2, "v2",
-        FAILED ",\"plan\":[{\"resolving\":\"v2\",\"status\":\"Unknown\",\"resource\":{\"kind\":"
-               "\"ClusterServiceVersion\",\"name\":\"v2\",\"manifest\":\"{\\\"metadata\\\":{"
-               "\\\"name\\\":\\\"v2\\\",\\\"annotations\\\":{\\\"operatorframework.io/properties"
-               "\\\":\\\"x\\\"}},\\\"spec\\\":{\\\"version\\\":\\\"2.0.0\\\"}}\"}}]");
-    ff_cluster_make_sub(&bench, "v2", "v1");
-}
-
-/* The plan of version 2 failed after its CSV was created. */
-static void failed(void)
-{
-    ff_cluster_make_namespace(&bench);
-    ff_cluster_make_csv(&bench, "v1", "", REPLACED);
-    ff_cluster_make_csv(&bench, "v2", "v1", PENDING);
-    ff_cluster_make_plan(&bench, "p2", 2, "v2", FAILED);
-    ff_cluster_make_sub(&bench, "v2", "v2");
-}
-
-static void failed_and_on(void)
-{
-    failed();
-    switch_on();
-}
-
-/* The same, held, and the plan of version 3 waits for approval. */
-static void waiting(void)
-{
-    failed_and_on();
-    ff_cluster_patch(&bench, OLM "clusterserviceversions/v2/status",
-                     "{\"status\":{\"phase\":\"Failed\",\"reason\":"
-                     "\"InstallComponentFailedNoRetry\",\"message\":\"" EK_FF_PIN_MESSAGE "\"}}");
-    ff_cluster_make_plan(&bench, "p3", 3, "v3", "\"phase\":\"RequiresApproval\"");
-}
-
-/* ---- The catalog ---- */
-
-#define ENTRY(name, more) "{\"name\":\"" name "\"" more "}"
-#define V1                ENTRY("v1", "")
-#define V2                ENTRY("v2", ",\"replaces\":\"v1\"")
-#define AFTER             V1 "," V2 "," ENTRY("v3", ",\"replaces\":\"v2\"")
-#define PAST              V1 "," V2 "," ENTRY("v3", ",\"replaces\":\"v1\",\"skips\":[\"v2\"]")
-#define BUNDLE(name)                                                                               \
-    "{\"schema\":\"olm.bundle\",\"package\":\"op\",\"name\":\"" name "\",\"properties\":[]}\n"
-
-static struct ek_h2 *registry;
-static struct ek_catalog *content;
-
-static void serve(void *ctx, const char *path, struct ek_str body, struct ek_h2_reply *reply)
-{
-    (void)ctx;
-    ek_catalog_serve(content, path, body, reply);
-}
-
-/* A READY catalog with these entries of a channel. */
-static void make_catalog(const char *entries)
-{
-    EK_AUTOFREE char *text =
-        ek_xasprintf("{\"schema\":\"olm.package\",\"name\":\"op\",\"defaultChannel\":\"stable\"}\n"
-                     "{\"schema\":\"olm.channel\",\"package\":\"op\",\"name\":\"stable\","
-                     "\"entries\":[%s]}\n" BUNDLE("v1") BUNDLE("v2") BUNDLE("v3"),
-                     entries);
-
-    content = ek_catalog_parse(text, strlen(text));
-    registry = ek_h2_new(&bench.world.bench.loop, 0, serve, NULL);
-    ck_assert_ptr_nonnull(registry);
-    EK_AUTOFREE char *source =
-        ek_xasprintf("{\"metadata\":{\"name\":\"cat\"},\"spec\":{\"address\":\"127.0.0.1:%d\"}}",
-                     ek_h2_port(registry));
-    subjectbench_post(&bench, OLM "catalogsources", source);
-    ff_cluster_patch(&bench, OLM "catalogsources/cat/status",
-                     "{\"status\":{\"connectionState\":{\"lastObservedState\":\"READY\"}}}");
-}
-
-static void end(void)
-{
-    if (registry)
-        ek_h2_close(registry);
-    subjectbench_stop(&bench);
-    ek_catalog_free(content);
-    registry = NULL;
-    content = NULL;
-}
-
 /* ---- Tests ---- */
 
 /* A right to act that is missing blocks the step, and the report names it. */
 static const struct {
     const char *right;
-    void (*make)(void);
+    void (*make)(struct subjectbench *bench);
     const char *entries, *mode;
     const char *write; /* that the right is for */
 } acts[] = {
-    {"patch subscriptions", first, V1 "," V2, "Assist", "Resolve"},
-    {"patch subscriptions/status", absent, PAST, "Assist", "Clear"},
-    {"patch installplans", waiting, AFTER, "Assist", "Approve"},
-    {"patch installplans/status", webhook, V1 "," V2, "Assist", "Retry"},
-    {"patch operatorgroups", failed, V1 "," V2, "Assist", "SwitchOn"},
-    {"patch clusterserviceversions/status", failed_and_on, AFTER, "Assist", "Hold"},
-    {"create clusterserviceversions", absent, AFTER, "Force", "StandIn"},
-    {"delete clusterserviceversions", failed, PAST, "Force", "Delete"},
-    {"patch configmaps", failed, PAST, "Force", "Delete"},
+    {"patch subscriptions", ff_cluster_first, FF_CLUSTER_V1 "," FF_CLUSTER_V2, "Assist", "Resolve"},
+    {"patch subscriptions/status", ff_cluster_absent, FF_CLUSTER_PAST, "Assist", "Clear"},
+    {"patch installplans", ff_cluster_waiting, FF_CLUSTER_AFTER, "Assist", "Approve"},
+    {"patch installplans/status", ff_cluster_make_failure, FF_CLUSTER_V1 "," FF_CLUSTER_V2,
+     "Assist", "Retry"},
+    {"patch operatorgroups", ff_cluster_failed, FF_CLUSTER_V1 "," FF_CLUSTER_V2, "Assist",
+     "SwitchOn"},
+    {"patch clusterserviceversions/status", ff_cluster_switched_on, FF_CLUSTER_AFTER, "Assist",
+     "Hold"},
+    {"create clusterserviceversions", ff_cluster_absent, FF_CLUSTER_AFTER, "Force", "StandIn"},
+    {"delete clusterserviceversions", ff_cluster_failed, FF_CLUSTER_PAST, "Force", "Delete"},
+    {"patch configmaps", ff_cluster_failed, FF_CLUSTER_PAST, "Force", "Delete"},
 };
 
 START_TEST(a_right_to_act)
@@ -200,8 +82,8 @@ START_TEST(a_right_to_act)
             ek_xasprintf("evenkeel_failforward_actions_total{action=\"%s\",result=\"%s\"} 1",
                          acts[_i].write, denied ? "denied" : "done");
         begin_without(denied ? acts[_i].right : NULL);
-        acts[_i].make();
-        make_catalog(acts[_i].entries);
+        acts[_i].make(&bench);
+        ff_cluster_make_catalog(&bench, acts[_i].entries);
         ff_cluster_consent(&bench, acts[_i].mode, "Any", ",\"approve\":true");
         subjectbench_run(&bench, 0, NULL);
         subjectbench_wait_for_metrics(&bench, count);
@@ -210,7 +92,7 @@ START_TEST(a_right_to_act)
                               "\"reason\":\"ActionNotAllowed\"");
             apiworld_wait_for(&bench.world, FF_CLUSTER_REPORTS "/op", named);
         }
-        end();
+        ff_cluster_stop(&bench);
     }
 }
 END_TEST
@@ -219,12 +101,12 @@ END_TEST
 START_TEST(a_right_to_record)
 {
     begin_without("create events");
-    webhook();
+    ff_cluster_make_failure(&bench);
     ff_cluster_consent(&bench, "Observe", "Any", "");
     subjectbench_run(&bench, 0, NULL);
     while (!strstr(bench.slots[0].lost.message, "cannot create resource \"events\""))
         subjectbench_turn(&bench);
-    end();
+    ff_cluster_stop(&bench);
 }
 END_TEST
 
@@ -262,7 +144,7 @@ START_TEST(a_kind_that_may_not_be_read)
         ck_assert_msg(!problem || named, "%s: %s", read_kinds[_i], problem);
         subjectbench_turn(&bench);
     }
-    end();
+    ff_cluster_stop(&bench);
 }
 END_TEST
 
@@ -275,11 +157,11 @@ START_TEST(a_report_that_may_not_be_written)
     };
 
     begin_without(cases[_i][0]);
-    webhook();
+    ff_cluster_make_failure(&bench);
     ff_cluster_consent(&bench, "Observe", "Any", "");
     subjectbench_run(&bench, 0, NULL);
     subjectbench_wait_for_debug(&bench, cases[_i][1]);
-    end();
+    ff_cluster_stop(&bench);
 }
 END_TEST
 
