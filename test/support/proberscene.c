@@ -73,9 +73,11 @@ static void serve_peer(void *ctx, const struct testserver_request *request,
         testserver_reply(conn, 401, "", "Unauthorized\n");
     } else if (!strcmp(request->target, "/metrics")) {
         atomic_fetch_add(&peer->metrics_asked, 1);
-        testserver_reply(conn, 200, "",
-                         "version_info{binary=\"1.36.2\",component=\"kube\",emulation=\"1.34\","
-                         "min_compat=\"1.33\"} 1\n");
+        snprintf(body, sizeof body,
+                 "version_info{binary=\"1.36.2\",component=\"kube\",emulation=\"1.%d\","
+                 "min_compat=\"1.33\"} 1\n",
+                 atomic_load(&peer->minor));
+        testserver_reply(conn, 200, "", body);
     } else if (!strncmp(request->target, "/readyz", 7)) {
         bool starting = atomic_load(&peer->starting);
         testserver_reply(conn, starting ? 500 : 200, "",
