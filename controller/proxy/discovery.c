@@ -50,22 +50,17 @@ static void put_field(void *out, const char *name, const char *value)
     ek_h1_put_field(out, name, value);
 }
 
-/* kept: the permission was given to an earlier request. */
-static void answer_document(struct ek_proxy_front *front, bool kept)
+static void send_document(struct ek_proxy_front *front, const struct ek_remakes_want *want,
+                          bool kept)
 {
     EK_AUTO(ek_buf) fields;
     struct ek_proxy_exchange *x = &front->exchange;
-    const struct ek_view_document *document = document_of(x);
-    const struct ek_negotiate_headers headers = headers_of(x);
     struct ek_negotiate_reply reply = {0};
     struct ek_proxy_answer answer = {0};
 
     ek_buf_init(&fields, (size_t)64 * 1024);
-    if (!document ||
-        !ek_discovery_reply(&front->proxy->discovery, document, &x->choice, &headers, &reply)) {
-        ek_proxy_answer_set(&answer, 503, 1,
-                            document ? "the discovery document cannot be written as YAML"
-                                     : "the discovery document is not known yet");
+    if (!ek_remakes_reply(front->proxy->remakes, want, &reply)) {
+        ek_proxy_answer_set(&answer, 503, 1, "the discovery document cannot be written as YAML");
         ek_exchange_answer__(front, &answer);
         return;
     }
@@ -77,6 +72,55 @@ static void answer_document(struct ek_proxy_front *front, bool kept)
                                                                               : EK_PROXY_MERGED);
     ek_exchange_answer_document__(front, reply.code,
                                   (struct ek_str){ek_buf_str(&fields), fields.len}, reply.body);
+}
+
+/* The permission is new: one that was kept is for documents that need not be made. */
+static void on_made(void *ctx, bool made)
+{
+    struct ek_proxy_front *front = ctx;
+    const struct ek_negotiate_headers headers = headers_of(&front->exchange);
+    const struct ek_remakes_want want = {.document = document_of(&front->exchange),
+                                         .choice = &front->exchange.choice,
+                                         .headers = &headers};
+    struct ek_proxy_answer answer = {0};
+
+    if (made) {
+        send_document(front, &want, false);
+    } else {
+        ek_proxy_answer_set(&answer, 503, 1, "there is no memory for the discovery document");
+        ek_exchange_answer__(front, &answer);
+    }
+    ek_front_go_on__(front);
+}
+
+/* kept: the permission was given to an earlier request. */
+static void answer_document(struct ek_proxy_front *front, bool kept)
+{
+    struct ek_proxy_exchange *x = &front->exchange;
+    const struct ek_negotiate_headers headers = headers_of(x);
+    const struct ek_remakes_want want = {.view = x->view,
+                                         .document = document_of(x),
+                                         .choice = &x->choice,
+                                         .headers = &headers,
+                                         .user = front->conn->client->ip};
+    struct ek_proxy_answer answer = {0};
+
+    if (!want.document) {
+        ek_proxy_answer_set(&answer, 503, 1, "the discovery document is not known yet");
+        ek_exchange_answer__(front, &answer);
+        return;
+    }
+    switch (ek_remakes_begin(front->proxy->remakes, &want, &x->remake, on_made, front)) {
+    case EK_REMAKES_NOW:
+        send_document(front, &want, kept);
+        break;
+    case EK_REMAKES_FULL:
+        ek_exchange_refuse__(front, 429, "discovery_documents",
+                             "too many large documents are being written");
+        break;
+    case EK_REMAKES_WAIT:
+        break;
+    }
 }
 
 /* An API server has granted the same request a moment ago. The document of one API server

@@ -521,6 +521,7 @@ static void write_line(const struct ek_proxy_front *front, int status, enum ek_r
 
 static void end_exchange(struct ek_proxy_exchange *x)
 {
+    ek_remakes_cancel(&x->remake);
     ek_proxy_request_done(&x->request);
     ek_negotiate_done(&x->choice);
     ek_openapi_document_done(&x->document);

@@ -11,7 +11,7 @@
 #include "controller/proxy/pool.h"
 #include "controller/proxy/proxy.h"
 #include "controller/proxy/relay.h"
-#include "reconcilers/proxy/discovery.h"
+#include "controller/proxy/remakes.h"
 #include "reconcilers/proxy/openapi_view.h"
 
 /* An address from which clients come. */
@@ -33,6 +33,7 @@ struct ek_proxy_exchange {
     bool busy;
     struct ek_proxy_request request;
     struct ek_negotiate_choice choice;
+    struct ek_remakes_wait remake;       /* of discovery, while it is being made */
     struct ek_openapi_document document; /* of OpenAPI */
     bool indexing;                       /* for the index of OpenAPI, which is merged */
     struct ek_proxy_gather *gather; /* for /openapi/v2, which is merged; owned. NULL: it is not */
@@ -129,7 +130,7 @@ struct ek_proxy {
     struct ek_map clients;       /* struct ek_proxy_client by IP */
     struct ek_map loads;         /* struct ek_proxy_load by name */
     struct ek_proxy_stats stats;
-    struct ek_discovery_remade discovery;
+    struct ek_remakes *remakes;
     size_t upgrades, streams, head_octets, body_octets, waiting, gathers; /* under way */
     size_t turn;
     bool draining, listening, closing, pool_closed;

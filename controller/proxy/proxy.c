@@ -82,7 +82,6 @@ static void free_loads(struct ek_proxy *proxy)
     ek_map_done(&proxy->loads);
     ek_map_done(&proxy->clients);
     ek_grants_free(proxy->grants);
-    ek_discovery_remade_done(&proxy->discovery);
 }
 
 /* ---- The cap ---- */
@@ -225,6 +224,11 @@ static void on_handle_closed(uv_handle_t *handle)
     ek_proxy_released__(handle->data);
 }
 
+static void on_remakes_closed(void *ctx)
+{
+    ek_proxy_released__(ctx);
+}
+
 static void on_pool_closed(void *ctx)
 {
     struct ek_proxy *proxy = ctx;
@@ -251,6 +255,7 @@ static void finish(struct ek_proxy *proxy)
     uv_close((uv_handle_t *)&proxy->room_timer, on_handle_closed);
     for (struct ek_proxy_conn *conn = proxy->conns; conn; conn = conn->next)
         ek_conn_close__(conn, true);
+    ek_remakes_close(proxy->remakes, on_remakes_closed, proxy);
     ek_pool_close(proxy->pool, on_pool_closed, proxy);
 }
 
@@ -370,7 +375,8 @@ int ek_proxy_new(uv_loop_t *loop, const struct ek_proxy_config *config, struct e
     uv_timer_init(loop, &proxy->cap_timer);
     uv_timer_init(loop, &proxy->room_timer);
     proxy->grace.data = proxy->cap_timer.data = proxy->room_timer.data = proxy;
-    proxy->n_handles = 3;
+    proxy->remakes = ek_remakes_new(loop);
+    proxy->n_handles = 4; /* the timers and remakes */
     proxy->grants = ek_grants_new(proxy->options.grant_ms);
     proxy->cap.rate = proxy->options.peer_rate;
     proxy->pool = ek_pool_new(loop, config->board, config->options.egress);

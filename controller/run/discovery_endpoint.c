@@ -4,35 +4,24 @@
 #include <string.h>
 
 #include "controller/proxy/board.h"
+#include "controller/proxy/remakes.h"
 #include "controller/run/peer_documents.h"
-#include "reconcilers/proxy/discovery.h"
-
-/* A longer document is indented, or written as YAML, on a thread of libuv's pool: the serving
- * thread has /healthz, too. */
-#define REMADE_HERE_MAX ((size_t)256 * 1024)
-
-/* So many at once: a document of 10 MiB has 25 when it is indented. */
-#define REMAKES_MAX 2
 
 struct ek_discovery_endpoint {
-    struct ek_proxy_board *board;         /* has the view */
-    struct ek_discovery_remade discovery; /* the serving thread's, as is what follows */
-    struct ek_peer_documents *documents;  /* NULL before the route is made */
-    uv_loop_t *loop;
-    size_t remakes; /* under way */
+    struct ek_proxy_board *board;        /* has the view */
+    struct ek_peer_documents *documents; /* the serving thread's; NULL before the route is made */
+    struct ek_remakes *remakes;          /* likewise */
 };
 
-/* A document that is made on another thread, which has document, choice and made meanwhile. */
-struct remake {
+/* A request whose document is being made. */
+struct later {
     struct ek_discovery_endpoint *endpoint;
     const struct ek_http_request *request;
     struct ek_http_reply *reply;
-    const struct ek_view *view; /* a reference */
+    struct ek_view *view; /* a reference */
     const struct ek_view_document *document;
     struct ek_negotiate_choice choice;
-    struct ek_discovery_remade made;
-    bool done;
-    uv_work_t work;
+    struct ek_remakes_wait wait;
 };
 
 struct ek_discovery_endpoint *ek_discovery_endpoint_new(void)
@@ -48,7 +37,7 @@ void ek_discovery_endpoint_free(struct ek_discovery_endpoint *endpoint)
     if (!endpoint)
         return;
     ek_proxy_board_free(endpoint->board);
-    ek_discovery_remade_done(&endpoint->discovery);
+    ek_remakes_close(endpoint->remakes, NULL, NULL);
     ek_peer_documents_free(endpoint->documents);
     ek_free(endpoint);
 }
@@ -88,15 +77,12 @@ static struct ek_negotiate_headers headers_of(const struct ek_http_request *requ
 
 /* Sends the document; false with *ret_answer when it cannot be written. */
 static bool send_document(struct ek_discovery_endpoint *endpoint,
-                          const struct ek_view_document *document,
-                          const struct ek_negotiate_choice *choice,
-                          const struct ek_http_request *request, struct ek_http_reply *reply,
+                          const struct ek_remakes_want *want, struct ek_http_reply *reply,
                           struct ek_proxy_answer *ret_answer)
 {
-    const struct ek_negotiate_headers headers = headers_of(request);
     struct ek_negotiate_reply found = {0};
 
-    if (!ek_discovery_reply(&endpoint->discovery, document, choice, &headers, &found)) {
+    if (!ek_remakes_reply(endpoint->remakes, want, &found)) {
         ek_proxy_answer_set(ret_answer, 503, 1, "the discovery document cannot be written as YAML");
         return false;
     }
@@ -105,53 +91,49 @@ static bool send_document(struct ek_discovery_endpoint *endpoint,
     return true;
 }
 
-static void on_work(uv_work_t *work)
+static void on_made(void *ctx, bool made)
 {
-    struct remake *r = work->data;
-
-    r->done = ek_discovery_remake(&r->made, r->document, &r->choice);
-}
-
-static void on_worked(uv_work_t *work, int status)
-{
-    struct remake *r = work->data;
-    struct ek_discovery_endpoint *endpoint = r->endpoint;
+    struct later *later = ctx;
+    const struct ek_negotiate_headers headers = headers_of(later->request);
+    const struct ek_remakes_want want = {
+        .document = later->document, .choice = &later->choice, .headers = &headers};
     struct ek_proxy_answer answer = {0};
 
-    (void)status;
-    endpoint->remakes--;
-    if (r->done) {
-        ek_discovery_remade_done(&endpoint->discovery);
-        endpoint->discovery = r->made;
-    } else {
+    if (!made)
         ek_proxy_answer_set(&answer, 503, 1, "there is no memory for the discovery document");
-    }
-    if (!r->done ||
-        !send_document(endpoint, r->document, &r->choice, r->request, r->reply, &answer))
-        ek_peer_documents_refuse(&answer, r->reply);
-    ek_negotiate_done(&r->choice);
-    ek_view_unref((struct ek_view *)(uintptr_t)r->view);
-    ek_free(r);
+    if (!made || !send_document(later->endpoint, &want, later->reply, &answer))
+        ek_peer_documents_refuse(&answer, later->reply);
+    ek_negotiate_done(&later->choice);
+    ek_view_unref(later->view);
+    ek_free(later);
 }
 
-/* Takes the choice. */
-static void begin_remake(struct ek_discovery_endpoint *endpoint, const struct ek_view *view,
-                         const struct ek_view_document *document,
+/* Answers, or begins to make the document; then the choice is taken. False with *ret_answer for an
+ * answer without a document. */
+static bool answer_later(struct ek_discovery_endpoint *endpoint, const struct ek_remakes_want *want,
                          struct ek_negotiate_choice *choice, const struct ek_http_request *request,
-                         struct ek_http_reply *reply)
+                         struct ek_http_reply *reply, struct ek_proxy_answer *ret_answer)
 {
-    struct remake *r = ek_xalloc(sizeof *r);
+    EK_AUTOFREE struct later *later = ek_xalloc(sizeof *later);
 
-    *r = (struct remake){.endpoint = endpoint,
-                         .request = request,
-                         .reply = reply,
-                         .view = ek_view_ref(view),
-                         .document = document,
-                         .choice = *choice};
+    switch (ek_remakes_begin(endpoint->remakes, want, &later->wait, on_made, later)) {
+    case EK_REMAKES_NOW:
+        return send_document(endpoint, want, reply, ret_answer);
+    case EK_REMAKES_FULL:
+        ek_proxy_answer_set(ret_answer, 429, 1, "too many large documents are being written");
+        return false;
+    case EK_REMAKES_WAIT:
+        break;
+    }
+    later->endpoint = endpoint;
+    later->request = request;
+    later->reply = reply;
+    later->view = ek_view_ref(want->view);
+    later->document = want->document;
+    later->choice = *choice;
     *choice = (struct ek_negotiate_choice){0};
-    r->work.data = r;
-    endpoint->remakes++;
-    uv_queue_work(endpoint->loop, &r->work, on_work, on_worked);
+    later = NULL;
+    return true;
 }
 
 /* Answers with the document of the choice, which it may take; false with *ret_answer when there is
@@ -173,15 +155,12 @@ static bool answer_document(struct ek_discovery_endpoint *endpoint, const struct
         ek_proxy_answer_set(ret_answer, 503, 1, "the discovery document is not known yet");
         return false;
     }
-    if (document->body.len <= REMADE_HERE_MAX ||
-        !ek_discovery_must_remake(&endpoint->discovery, document, choice, &headers))
-        return send_document(endpoint, document, choice, request, reply, ret_answer);
-    if (endpoint->remakes >= REMAKES_MAX) {
-        ek_proxy_answer_set(ret_answer, 429, 1, "too many large documents are being written");
-        return false;
-    }
-    begin_remake(endpoint, view, document, choice, request, reply);
-    return true;
+    const struct ek_remakes_want want = {.view = view,
+                                         .document = document,
+                                         .choice = choice,
+                                         .headers = &headers,
+                                         .user = request->user};
+    return answer_later(endpoint, &want, choice, request, reply, ret_answer);
 }
 
 /* Answers a request that was read, now or later; false with *ret_answer for an answer without a
@@ -230,7 +209,7 @@ struct ek_http_route ek_discovery_endpoint_route(struct ek_discovery_endpoint *e
                                                  const struct ek_reviewer *sender, uv_loop_t *loop)
 {
     endpoint->documents = ek_peer_documents_new(sender, loop);
-    endpoint->loop = loop;
+    endpoint->remakes = ek_remakes_new(loop);
     return (struct ek_http_route){
         .path = "/", .subtree = true, .methods = "GET", .handler = handle, .ctx = endpoint};
 }

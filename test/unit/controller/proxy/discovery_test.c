@@ -3,6 +3,7 @@
  * covers. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "test/support/http_fixture.h"
@@ -202,6 +203,67 @@ START_TEST(answers_yaml)
 }
 END_TEST
 
+/* ---- Large documents ---- */
+
+#define POOL 4 /* threads of libuv, unless the environment says otherwise */
+
+static uv_sem_t held, release;
+
+static void hold_thread(uv_work_t *work)
+{
+    (void)work;
+    uv_sem_post(&held);
+    uv_sem_wait(&release);
+}
+
+/* While no thread of the pool is free, others are served, and who has waited gets the document; one
+ * of those who wait has gone. */
+START_TEST(writes_large_documents_elsewhere)
+{
+    static const char wanted[] = REQUEST("GET /apis/apps/v1?pretty=1", TOKEN);
+    uv_loop_t loop;
+    uv_work_t works[POOL];
+    int fds[3];
+    char byte;
+
+    uv_loop_init(&loop);
+    uv_sem_init(&held, 0);
+    uv_sem_init(&release, 0);
+    for (int i = 0; i < POOL; i++)
+        uv_queue_work(&loop, &works[i], hold_thread, NULL);
+    for (int i = 0; i < POOL; i++)
+        uv_sem_wait(&held);
+    fixture.n_more = 4000;
+    proxy_fixture_publish(&fixture);
+    proxy_fixture_start(&fixture);
+    for (int i = 0; i < 3; i++) {
+        fds[i] = proxy_fixture_connect(&fixture);
+        ck_assert_int_eq(write(fds[i], wanted, sizeof wanted - 1), sizeof wanted - 1);
+    }
+    do
+        expect(REQUEST("GET /api", TOKEN), 200);
+    while (n_requests() < 4); /* each has asked for its permission */
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(recv(fds[i], &byte, 1, MSG_DONTWAIT), -1);
+    close(fds[1]);
+    for (int i = 0; i < POOL; i++)
+        uv_sem_post(&release);
+    for (int i = 0; i < 3; i += 2) {
+        char *got = http_exchange(fds[i], "", (size_t)16 << 20, NULL);
+        ck_assert_msg(!strncmp(got, "HTTP/1.1 200 ", 13) && strstr(got, "\n  \"resources\": [") &&
+                          strstr(got, "more3999"),
+                      "%.300s", got);
+        ek_free(got);
+        close(fds[i]);
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    uv_loop_close(&loop);
+    uv_sem_destroy(&held);
+    uv_sem_destroy(&release);
+    fixture.n_more = 0;
+}
+END_TEST
+
 /* ---- API servers come and go ---- */
 
 /* The same servers take requests as before only in the first row, whatever was between. */
@@ -307,6 +369,7 @@ int main(void)
     tcase_add_test(tcase, answers_alike);
     tcase_add_test(tcase, compresses_what_is_indented);
     tcase_add_test(tcase, answers_yaml);
+    tcase_add_test(tcase, writes_large_documents_elsewhere);
     tcase_add_loop_test(tcase, asks_when_servers_come_or_go, 0, 4);
     tcase_add_test(tcase, asks_with_other_trusts);
     tcase_add_test(tcase, is_unavailable_without_servers);
