@@ -353,6 +353,24 @@ const char *ek_quote_short(struct ek_str s, char buf[EK_QUOTE_SIZE])
     return buf;
 }
 
+const char *ek_quote_reference(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
 int ek_go_json(const char *json, struct ek_buf *out)
 {
     for (const char *p = json; *p; p++) {

@@ -48,6 +48,10 @@ int ek_quote_printf(struct ek_buf *out, const char *fmt, ...) __attribute__((for
  */
 size_t ek_quote_escape(struct ek_str s, char out[EK_QUOTE_ESCAPE_SIZE], size_t *ret_taken);
 
+/* The character reference of an octet that is markup in the text or in an attribute of HTML and XML
+ * ("&lt;"); NULL for the others. */
+const char *ek_quote_reference(char c);
+
 /* Appends json as Go's encoding/json writes it: the characters of HTML markup (<, > and &), U+2028
  * and U+2029 are escaped. json is NUL-terminated. Returns 0 or out's error. */
 int ek_go_json(const char *json, struct ek_buf *out);

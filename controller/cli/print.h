@@ -23,14 +23,14 @@ struct ek_print_options {
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member's name */
 #define EK_PRINT_FLAGS(holder, member) EK_PRINT_FLAGS_MORE(holder, member, NULL)
 
-/* With another format, which the table's function of the command writes. */
-#define EK_PRINT_FLAGS_MORE(holder, member, more)                                                  \
+/* With other formats, which the table's function of the command writes. */
+#define EK_PRINT_FLAGS_MORE(holder, member, ...)                                                   \
     {.name = "output",                                                                             \
      .letter = 'o',                                                                                \
      .type = EK_FLAG_STRING,                                                                       \
      .offset = offsetof(holder, member.output),                                                    \
      .initial = "table",                                                                           \
-     .choices = {"table", "json", "yaml", more},                                                   \
+     .choices = {"table", "json", "yaml", __VA_ARGS__},                                            \
      .help = "Output `format`"},                                                                   \
     {                                                                                              \
         .name = "color", .type = EK_FLAG_STRING, .offset = offsetof(holder, member.color),         \

@@ -55,7 +55,7 @@ static int run(void *parsed, char **args, int n_args)
     if (rc)
         return ek_ci_complain(&err);
     yyjson_doc *doc = ek_lint_document(&report);
-    int code = ek_print(&o->print, yyjson_doc_get_root(doc), ek_lint_table, NULL);
+    int code = ek_lint_print(o, &ci, yyjson_doc_get_root(doc));
     yyjson_doc_free(doc);
     return code ? code : exit_code(o, &report);
 }
@@ -82,7 +82,7 @@ static const struct ek_flag flags[] = {
      .type = EK_FLAG_BOOL,
      .offset = offsetof(struct ek_lint_options, strict),
      .help = "Fail on warnings, too"},
-    EK_PRINT_FLAGS(struct ek_lint_options, print),
+    EK_PRINT_FLAGS_MORE(struct ek_lint_options, print, "sarif", "junit"),
 };
 
 static const struct ek_flag_group group = {"Flags", flags, EK_ARRAY_SIZE(flags)};
@@ -120,8 +120,11 @@ const struct ek_command ek_lint_command = {
         "server, are errors.\n\nAt most 1,000 findings are listed, errors before warnings and "
         "warnings before the others; all of them count.\n\nExit codes: 0 no findings of severity "
         "error; 1 findings of severity error (with --strict: or warning); 2 a flag or a file is "
-        "invalid.\n\n  evenkeel lint -f policies/\n  evenkeel lint -f policies/ -f crds/ --compat "
-        "1.34 --strict -o json",
+        "invalid.\n\n-o sarif is for code scanners, which show the findings in pull requests; -o "
+        "junit has a "
+        "test case for each policy, binding and CustomResourceDefinition, and for each object with "
+        "findings.\n\n  evenkeel lint -f policies/\n  evenkeel lint -f policies/ -f crds/ --compat "
+        "1.34 --strict -o json\n  evenkeel lint -f policies/ -o sarif >lint.sarif",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
     .max_args = -1,

@@ -157,7 +157,7 @@ static size_t find_definitions(struct ek_ci *ci, struct ek_lint_definition **ret
     for (size_t i = 0; i < ci->objects.n; i++) {
         const struct ek_ci_object *o = &ci->objects.list[i];
         if (ek_ci_is_definition(o))
-            list[n++] = (struct ek_lint_definition){ek_ci_key(ci, o->value), o->source, o->value};
+            list[n++] = (struct ek_lint_definition){ek_lint_name(o), o->source, o->value};
     }
     *ret = list;
     return n;
@@ -189,7 +189,46 @@ static void say_no_fields(const struct ek_ci *ci, struct ek_plan_report *report)
                                                          .message = message});
 }
 
-/* Adds what the version does not know of the objects of the files. */
+const char *ek_lint_name(const struct ek_ci_object *object)
+{
+    const char *name = ek_json_str(object->value, "metadata", "name", NULL);
+    return name ? name : "";
+}
+
+/* The object among so many that a finding is about; NULL for none. */
+static const struct ek_ci_object *find_object(const struct ek_ci_object *const *list, size_t n,
+                                              const struct ek_lint_finding *f)
+{
+    for (size_t i = 0; i < n; i++)
+        if (f->source && !strcmp(list[i]->source, f->source) &&
+            !strcmp(ek_lint_name(list[i]), f->policy))
+            return list[i];
+    return NULL;
+}
+
+static const struct ek_ci_object *find_definition(const struct ek_ci *ci,
+                                                  const struct ek_lint_finding *f)
+{
+    for (size_t i = 0; i < ci->objects.n; i++) {
+        const struct ek_ci_object *o = &ci->objects.list[i];
+        if (ek_ci_is_definition(o) && find_object(&o, 1, f))
+            return o;
+    }
+    return NULL;
+}
+
+/* The line of a finding about a policy, a binding or a definition: that of its field. */
+static size_t line_of(const struct ek_ci *ci, const struct ek_lint_finding *f)
+{
+    const struct ek_ci_object *object = f->definition ? find_definition(ci, f)
+                                        : f->binding
+                                            ? find_object(ci->bindings_from, ci->n_read_bindings, f)
+                                            : find_object(ci->compiled_from, ci->n_compiled, f);
+
+    return object ? ek_ci_path_line(object, *f->field ? f->field : "metadata.name") : 0;
+}
+
+/* Adds what the version does not know of the objects of the files, and the lines of the rest. */
 static int add_fields(struct ek_ci *ci, struct ek_lint_report *report)
 {
     struct ek_plan_report *fields = &ci->fields->report;
@@ -201,6 +240,8 @@ static int add_fields(struct ek_ci *ci, struct ek_lint_report *report)
         return EK_E_LIMIT;
     if (report->n)
         memcpy(list, report->list, report->n * sizeof *list);
+    for (size_t i = 0; i < report->n; i++)
+        list[i].source_line = line_of(ci, &list[i]);
     for (size_t i = 0; i < fields->n; i++) {
         const struct ek_plan_finding *f = &fields->list[i];
         enum ek_lint_severity severity = severity_of(f->severity);

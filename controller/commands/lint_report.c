@@ -114,7 +114,7 @@ static void put_source(yyjson_val *f, struct ek_buf *out)
     ek_buf_puts(out, ")");
 }
 
-static void put_finding(yyjson_val *f, bool color, struct ek_buf *out)
+void ek_lint_put_finding(yyjson_val *f, bool color, struct ek_buf *out)
 {
     const char *severity = ek_json_text(f, "severity"), *policy = ek_json_text(f, "policy");
     const char *definition = ek_json_text(f, "definition");
@@ -150,7 +150,7 @@ int ek_lint_table(void *ctx, yyjson_val *root, bool color, struct ek_buf *out)
 
     (void)ctx;
     yyjson_arr_foreach(yyjson_obj_get(root, "findings"), i, n, finding)
-        put_finding(finding, color, out);
+        ek_lint_put_finding(finding, color, out);
     if (dropped)
         ek_buf_printf(out, "%u more finding%s not shown\n", dropped,
                       dropped == 1 ? " is" : "s are");

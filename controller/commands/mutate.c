@@ -96,9 +96,9 @@ struct results {
 static int take_result(void *ctx, yyjson_val *result, struct ek_err *err)
 {
     struct results *r = ctx;
-    int rc = ek_mutate_output_add(&r->output, result, err);
+    int rc = r->compared ? ek_golden_add(&r->golden, result, err) : 0;
 
-    return rc || !r->compared ? rc : ek_golden_add(&r->golden, result, err);
+    return rc ? rc : ek_mutate_output_add(&r->output, result, r->compared ? &r->golden : NULL, err);
 }
 
 static int run_all(struct ek_ci *ci, const struct ek_mutate_options *o, struct results *r,
@@ -113,11 +113,13 @@ static int run_all(struct ek_ci *ci, const struct ek_mutate_options *o, struct r
         rc = ek_mutate_each(ci, o, take_result, r, err);
     if (!rc)
         rc = note_fields(ci, err);
+    if (!rc && r->compared)
+        rc = ek_golden_end(&r->golden, ek_mutate_output_stale, &r->output, err);
     if (!rc)
         rc = ek_mutate_output_end(&r->output, ci->notes, err);
     if (!rc)
         report_notes(ci);
-    return rc || !r->compared ? rc : ek_golden_end(&r->golden, err);
+    return rc;
 }
 
 /* A denial that a golden file states is expected, unless it left nothing to print. */
@@ -255,9 +257,9 @@ static const struct ek_flag output_flags[] = {
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_mutate_options, output),
      .initial = "diff",
-     .choices = {"diff", "yaml", "json", "table"},
-     .help = "Output `format`: the changes of each policy with a diff, the resulting objects, or "
-             "the whole report"},
+     .choices = {"diff", "yaml", "json", "table", "junit", "sarif"},
+     .help = "Output `format`: the changes of each policy with a diff, the resulting objects, the "
+             "whole report, or what failed for a CI system (junit, sarif)"},
     {.name = "color",
      .type = EK_FLAG_STRING,
      .offset = offsetof(struct ek_mutate_options, color),
@@ -330,7 +332,9 @@ const struct ek_command ek_mutate_command = {
         "flag or a file is invalid, as is one with a policy that API servers refuse, or the files "
         "have no policy or no object.\n\n  evenkeel "
         "mutate -f policies/ -f objects/\n  kustomize build . | evenkeel mutate -f policies/ "
-        "-f - -o yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table",
+        "-f - -o yaml\n  evenkeel mutate -f policies/ -f objects/ --expect golden/ -o table\n  "
+        "evenkeel mutate "
+        "-f policies/ -f objects/ --expect golden/ -o junit >mutate.xml",
     .groups = groups,
     .n_groups = EK_ARRAY_SIZE(groups),
     .max_args = -1,

@@ -153,34 +153,38 @@ static bool is_same(const char *golden, size_t len, const char *got, struct ek_b
     return same;
 }
 
-static int compare_golden(const char *path, const struct ek_buf *got, struct ek_err *err)
+/* Notes how the result differs, and prints it. */
+static int compare_golden(struct ek_golden *golden, const char *path, const struct ek_buf *got,
+                          struct ek_err *err)
 {
     EK_AUTO(ek_buf) shown;
-    EK_AUTO(ek_buf) diff;
-    EK_AUTOFREE char *golden = NULL;
+    EK_AUTOFREE char *text = NULL;
     struct stat st;
     size_t len = 0;
 
     ek_buf_init(&shown, TEXT_MAX);
-    ek_buf_init(&diff, TEXT_MAX);
     if (stat(path, &st) != 0) {
-        ek_print_stderr("evenkeel: ", "%s is missing: write it with --update-golden", path);
-        return 1;
-    }
-    int rc = ek_file_read(path, TEXT_MAX, &golden, &len, err);
-    if (rc)
-        return rc;
-    if (is_same(golden, len, ek_buf_str(got), &shown))
+        golden->rule = "golden-missing";
+        ek_buf_printf(&golden->text, "%s is missing: write it with --update-golden", path);
+        ek_print_stderr("evenkeel: ", "%s", ek_buf_str(&golden->text));
         return 0;
-    ek_text_diff(ek_buf_str(&shown), ek_buf_str(got), false, &diff);
+    }
+    int rc = ek_file_read(path, TEXT_MAX, &text, &len, err);
+    if (rc || is_same(text, len, ek_buf_str(got), &shown))
+        return rc;
+    golden->rule = "golden-differs";
     ek_print_stderr("evenkeel: ", "%s differs:", path);
-    fputs(ek_buf_str(&diff), stderr);
-    return 1;
+    ek_buf_printf(&golden->text, "%s differs:\n", path);
+    size_t head = golden->text.len;
+    ek_text_diff(ek_buf_str(&shown), ek_buf_str(got), false, &golden->text);
+    fputs(ek_buf_str(&golden->text) + head, stderr);
+    return 0;
 }
 
 int ek_golden_open(struct ek_golden *golden, const char *folder, bool update, struct ek_err *err)
 {
     *golden = (struct ek_golden){.folder = folder, .update = update};
+    ek_buf_init(&golden->text, TEXT_MAX);
     if (update && mkdir(folder, 0777) && errno != EEXIST)
         return ek_err_set(err, EK_E_INVAL, "%s: %s", folder, strerror(errno));
     return 0;
@@ -193,14 +197,19 @@ int ek_golden_add(struct ek_golden *golden, yyjson_val *result, struct ek_err *e
 
     ek_buf_init(&text, TEXT_MAX);
     put_golden(result, &text);
+    golden->rule = NULL;
+    ek_buf_done(&golden->text);
+    ek_buf_init(&golden->text, TEXT_MAX);
     if (golden->update)
         return write_file(path, &text, err);
-    int rc = compare_golden(path, &text, err);
-    golden->differ += rc > 0;
-    return rc < 0 ? rc : 0;
+    int rc = compare_golden(golden, path, &text, err);
+    golden->differ += golden->rule != NULL;
+    return rc;
 }
 
-int ek_golden_end(struct ek_golden *golden, struct ek_err *err)
+int ek_golden_end(struct ek_golden *golden,
+                  void (*on_stale)(void *ctx, const char *path, const char *text), void *ctx,
+                  struct ek_err *err)
 {
     struct dirent *entry;
     DIR *dir = opendir(golden->folder);
@@ -213,8 +222,11 @@ int ek_golden_end(struct ek_golden *golden, struct ek_err *err)
         if (*entry->d_name == '.' || !ek_ends_with(entry->d_name, ".yaml") ||
             ek_map_get(&golden->names, entry->d_name))
             continue;
-        ek_print_stderr("evenkeel: ", "%s/%s is stale: no object has this result; delete the file",
-                        golden->folder, entry->d_name);
+        EK_AUTOFREE char *path = ek_xasprintf("%s/%s", golden->folder, entry->d_name);
+        EK_AUTOFREE char *text =
+            ek_xasprintf("%s is stale: no object has this result; delete the file", path);
+        ek_print_stderr("evenkeel: ", "%s", text);
+        on_stale(ctx, path, text);
         golden->differ++;
     }
     closedir(dir);
@@ -232,5 +244,6 @@ void ek_golden_done(struct ek_golden *golden)
         ek_free(name);
     }
     ek_map_done(&golden->names);
+    ek_buf_done(&golden->text);
     *golden = (struct ek_golden){0};
 }

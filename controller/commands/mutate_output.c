@@ -45,6 +45,8 @@ int ek_mutate_output_open(struct ek_mutate_output *out, const struct ek_mutate_o
     ek_buf_init(&out->held, HELD_MAX);
     if (is(out, "table"))
         out->table = ek_mutate_table_new();
+    if (ek_mutate_is_checks(options))
+        out->checks = ek_mutate_checks_new(options->output);
     return is(out, "json") && fputs("{\n  \"objects\": [", stdout) < 0 ? unwritten(err) : 0;
 }
 
@@ -120,7 +122,8 @@ static void report_warnings(yyjson_val *result)
         "evenkeel: ", "%s: warning: %s", ek_buf_str(&text), yyjson_get_str(warning));
 }
 
-int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struct ek_err *err)
+int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result,
+                         const struct ek_golden *golden, struct ek_err *err)
 {
     bool denied = !strcmp(ek_json_text(result, "result"), "denied");
     EK_AUTO(ek_buf) text;
@@ -136,6 +139,10 @@ int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struc
         ek_mutate_table_add(out->table, result);
         return 0;
     }
+    if (out->checks) {
+        ek_mutate_checks_add(out->checks, result, golden);
+        return 0;
+    }
     if (is(out, "json")) {
         ek_buf_puts(&text, out->n++ ? ",\n    " : "\n    ");
         rc = put_json(
@@ -149,6 +156,14 @@ int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struc
                        &text);
     }
     return rc ? ek_err_set(err, rc, "no memory") : put(out, &text, err);
+}
+
+void ek_mutate_output_stale(void *ctx, const char *path, const char *text)
+{
+    const struct ek_mutate_output *out = ctx;
+
+    if (out->checks)
+        ek_mutate_checks_stale(out->checks, path, text);
 }
 
 /* What was kept back until it was known that nothing is denied. */
@@ -180,12 +195,14 @@ int ek_mutate_output_end(struct ek_mutate_output *out, yyjson_mut_val *notes, st
         ek_buf_puts(&text, "\n}\n");
     } else if (out->table) {
         ek_text_table_write(out->table, ek_print_wants_color(out->options->color), &text);
+    } else if (out->checks) {
+        rc = ek_mutate_checks_write(out->checks, &text);
     } else if (fails_on_denials(out)) {
         rc = release(out, err);
         return rc || !fflush(stdout) ? rc : unwritten(err);
     }
     if (rc)
-        return ek_err_set(err, rc, "no memory");
+        return ek_err_set(err, rc, "the answer cannot be written: %s", ek_strerror(rc));
     rc = put(out, &text, err);
     return rc || !fflush(stdout) ? rc : unwritten(err);
 }
@@ -194,5 +211,6 @@ void ek_mutate_output_done(struct ek_mutate_output *out)
 {
     ek_buf_done(&out->held);
     ek_text_table_free(out->table);
+    ek_mutate_checks_free(out->checks);
     *out = (struct ek_mutate_output){0};
 }

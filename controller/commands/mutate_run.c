@@ -237,6 +237,8 @@ static int hand_over(const struct written *w, const struct ek_mutation_outcome *
 
     yyjson_mut_doc_set_root(doc, v);
     add_name(doc, v, w->file, w->request);
+    if (ek_mutate_is_checks(w->options)) /* to find a line takes as long as to read the file */
+        yyjson_mut_obj_add_uint(doc, v, "sourceLine", ek_ci_path_line(w->file, "metadata.name"));
     add_outcome(w, doc, v, outcome, verdict);
     yyjson_doc *result = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);

@@ -2,9 +2,9 @@
 /* A plan as Markdown for a pull request, and as SARIF for a code scanner. */
 #include <string.h>
 
-#include "api/base/ascii.h"
 #include "api/base/quote.h"
 #include "api/obj.h"
+#include "controller/cli/sarif.h"
 #include "controller/commands/plan-internal.h"
 
 /* What the rules report. */
@@ -163,109 +163,39 @@ int ek_plan_markdown(void *ctx, yyjson_val *root, bool color, struct ek_buf *out
 
 /* ---- SARIF ---- */
 
-/* What a path of a URI has as it is (RFC 3986, 2.3, and the slash). */
-static bool is_plain(char c)
+static void add_result(struct ek_sarif *sarif, yyjson_val *finding)
 {
-    return ek_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c && strchr("/-._~", c));
-}
-
-/* A path as a reference of RFC 3986; owned. */
-static char *uri_of(const char *path)
-{
-    struct ek_buf out;
-
-    ek_buf_init(&out, EK_BUF_SMALL_MAX);
-    if (*path == '/')
-        ek_buf_puts(&out, "file://");
-    for (; *path; path++)
-        if (is_plain(*path))
-            ek_buf_append(&out, path, 1);
-        else
-            ek_buf_printf(&out, "%%%02X", (unsigned char)*path);
-    return ek_buf_steal(&out);
-}
-
-static void add_message(yyjson_mut_doc *doc, yyjson_mut_val *at, const char *name, const char *text)
-{
-    yyjson_mut_obj_add_strcpy(doc, yyjson_mut_obj_add_obj(doc, at, name), "text", text);
-}
-
-static void add_location(yyjson_mut_doc *doc, yyjson_mut_val *result, yyjson_val *finding)
-{
-    const char *source = ek_json_text(finding, "source"), *object = ek_json_text(finding, "object");
-    const char *field = ek_json_text(finding, "field");
-    uint64_t line = yyjson_get_uint(yyjson_obj_get(finding, "line"));
-
-    if (!*source)
-        return;
-    yyjson_mut_val *v =
-        yyjson_mut_arr_add_obj(doc, yyjson_mut_obj_add_arr(doc, result, "locations"));
-    yyjson_mut_val *physical = yyjson_mut_obj_add_obj(doc, v, "physicalLocation");
-    EK_AUTOFREE char *uri = uri_of(source);
-    yyjson_mut_obj_add_strcpy(doc, yyjson_mut_obj_add_obj(doc, physical, "artifactLocation"), "uri",
-                              uri);
-    if (line)
-        yyjson_mut_obj_add_uint(doc, yyjson_mut_obj_add_obj(doc, physical, "region"), "startLine",
-                                line);
-    EK_AUTOFREE char *name = ek_xasprintf("%s%s%s", object, *field ? " " : "", field);
-    yyjson_mut_val *logical =
-        yyjson_mut_arr_add_obj(doc, yyjson_mut_obj_add_arr(doc, v, "logicalLocations"));
-    yyjson_mut_obj_add_strcpy(doc, logical, "fullyQualifiedName", name);
-}
-
-static void add_result(yyjson_mut_doc *doc, yyjson_mut_val *results, yyjson_val *finding)
-{
-    yyjson_mut_val *v = yyjson_mut_arr_add_obj(doc, results);
     const char *severity = ek_json_text(finding, "severity");
-    const char *remedy = ek_json_text(finding, "remedy");
-    EK_AUTOFREE char *text = ek_xasprintf(
-        "%s%s%s%s%s", ek_json_text(finding, "object"), *ek_json_text(finding, "object") ? ": " : "",
-        ek_json_text(finding, "message"), *remedy ? "; " : "", remedy);
+    const char *object = ek_json_text(finding, "object"), *remedy = ek_json_text(finding, "remedy");
+    EK_AUTOFREE char *text =
+        ek_xasprintf("%s%s%s%s%s", object, *object ? ": " : "", ek_json_text(finding, "message"),
+                     *remedy ? "; " : "", remedy);
 
-    yyjson_mut_obj_add_strcpy(doc, v, "ruleId", ek_json_text(finding, "rule"));
-    yyjson_mut_obj_add_str(doc, v, "level",
-                           !strcmp(severity, "error")   ? "error"
-                           : !strcmp(severity, "fixed") ? "note"
-                                                        : "warning");
-    add_message(doc, v, "message", text);
-    add_location(doc, v, finding);
-    yyjson_mut_obj_add_strcpy(doc, yyjson_mut_obj_add_obj(doc, v, "properties"), "severity",
-                              severity);
+    ek_sarif_add(sarif,
+                 &(struct ek_sarif_result){.rule = ek_json_text(finding, "rule"),
+                                           .level = !strcmp(severity, "error")   ? "error"
+                                                    : !strcmp(severity, "fixed") ? "note"
+                                                                                 : "warning",
+                                           .severity = severity,
+                                           .message = text,
+                                           .source = ek_json_text(finding, "source"),
+                                           .line = yyjson_get_uint(yyjson_obj_get(finding, "line")),
+                                           .object = object,
+                                           .field = ek_json_text(finding, "field")});
 }
 
 yyjson_doc *ek_plan_sarif(yyjson_val *root)
 {
-    yyjson_mut_doc *doc = ek_json_doc_new();
-    yyjson_mut_val *top = yyjson_mut_obj(doc);
+    struct ek_sarif *sarif = ek_sarif_new();
+    EK_AUTO(ek_buf) limits;
     yyjson_val *finding;
     size_t i, n;
 
-    yyjson_mut_doc_set_root(doc, top);
-    yyjson_mut_obj_add_str(doc, top, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    yyjson_mut_obj_add_str(doc, top, "version", "2.1.0");
-    yyjson_mut_val *run = yyjson_mut_arr_add_obj(doc, yyjson_mut_obj_add_arr(doc, top, "runs"));
-    yyjson_mut_val *driver =
-        yyjson_mut_obj_add_obj(doc, yyjson_mut_obj_add_obj(doc, run, "tool"), "driver");
-    yyjson_mut_obj_add_str(doc, driver, "name", "evenkeel");
-    yyjson_mut_obj_add_str(doc, driver, "version", EK_VERSION);
-    yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, driver, "rules");
-    for (i = 0; i < EK_ARRAY_SIZE(rules); i++) {
-        yyjson_mut_val *rule = yyjson_mut_arr_add_obj(doc, list);
-        yyjson_mut_obj_add_str(doc, rule, "id", rules[i].id);
-        add_message(doc, rule, "shortDescription", rules[i].text);
-    }
-    list = yyjson_mut_obj_add_arr(doc, run, "results");
-    yyjson_arr_foreach(yyjson_obj_get(root, "findings"), i, n, finding)
-    {
-        add_result(doc, list, finding);
-    }
-    EK_AUTO(ek_buf) limits;
+    for (i = 0; i < EK_ARRAY_SIZE(rules); i++)
+        ek_sarif_rule(sarif, rules[i].id, rules[i].text);
+    yyjson_arr_foreach(yyjson_obj_get(root, "findings"), i, n, finding) add_result(sarif, finding);
     ek_buf_init(&limits, EK_BUF_SMALL_MAX);
     ek_plan_put_limits(&limits, root);
-    yyjson_mut_obj_add_strcpy(doc, yyjson_mut_obj_add_obj(doc, run, "properties"), "notChecked",
-                              ek_buf_str(&limits));
-    yyjson_doc *ret = yyjson_mut_doc_imut_copy(doc, NULL);
-    yyjson_mut_doc_free(doc);
-    return ret;
+    ek_sarif_property(sarif, "notChecked", ek_buf_str(&limits));
+    return ek_sarif_end(sarif);
 }

@@ -393,32 +393,57 @@ struct ek_golden {
     bool update;
     size_t differ;       /* results that differ, and files without a result */
     struct ek_map names; /* file names of the results so far; the values are owned */
+    const char *rule;    /* "golden-missing", "golden-differs": the last result; NULL: it equals */
+    struct ek_buf text;  /* then for people, with the differences */
 };
 
 int ek_golden_open(struct ek_golden *golden, const char *folder, bool update, struct ek_err *err);
 /* One result. Prints a difference on stderr. Returns 0, or an error of the files. */
 int ek_golden_add(struct ek_golden *golden, yyjson_val *result, struct ek_err *err);
-/* Reports the .yaml files of the folder that no result has. */
-int ek_golden_end(struct ek_golden *golden, struct ek_err *err);
+/* Reports the .yaml files of the folder that no result has, on stderr and to on_stale. */
+int ek_golden_end(struct ek_golden *golden,
+                  void (*on_stale)(void *ctx, const char *path, const char *text), void *ctx,
+                  struct ek_err *err);
 void ek_golden_done(struct ek_golden *golden);
 
 /* ---- mutate: output ---- */
 
-/* Writes results as they come, in memory for one of them; a table is written at the end, and so is
- * -o yaml --denied fail, all of it from memory: a container may have no folder for files. */
+/* Writes results as they come, in memory for one of them; a table and the reports of checks (junit,
+ * sarif) are written at the end, and so is -o yaml --denied fail, all of it from memory: a
+ * container may have no folder for files. */
 struct ek_mutate_output {
     const struct ek_mutate_options *options;
-    struct ek_text_table *table; /* -o table; owned */
-    struct ek_buf held;          /* -o yaml --denied fail: what is printed if nothing is denied */
+    struct ek_text_table *table;     /* -o table; owned */
+    struct ek_mutate_checks *checks; /* -o junit, -o sarif; owned */
+    struct ek_buf held; /* -o yaml --denied fail: what is printed if nothing is denied */
     size_t n, denied;
 };
 
 int ek_mutate_output_open(struct ek_mutate_output *out, const struct ek_mutate_options *options,
                           struct ek_err *err);
-int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result, struct ek_err *err);
+/* golden: of the result; NULL without golden files. */
+int ek_mutate_output_add(struct ek_mutate_output *out, yyjson_val *result,
+                         const struct ek_golden *golden, struct ek_err *err);
+/* A golden file without a result; ctx is the output. */
+void ek_mutate_output_stale(void *ctx, const char *path, const char *text);
 /* notes as in struct ek_ci. Errors: EK_E_LIMIT, EK_E_NOMEM, EK_E_NET for a failed write. */
 int ek_mutate_output_end(struct ek_mutate_output *out, yyjson_mut_val *notes, struct ek_err *err);
 void ek_mutate_output_done(struct ek_mutate_output *out);
+
+/* Results as checks for CI systems: by golden files, an object that differs from its file fails,
+ * and a file without an object; without them, an object that is denied. format: "junit" or "sarif".
+ */
+struct ek_mutate_checks *ek_mutate_checks_new(const char *format);
+void ek_mutate_checks_free(struct ek_mutate_checks *checks);
+/* golden as above. */
+void ek_mutate_checks_add(struct ek_mutate_checks *checks, yyjson_val *result,
+                          const struct ek_golden *golden);
+void ek_mutate_checks_stale(struct ek_mutate_checks *checks, const char *path, const char *text);
+/* Appends the report, after the last check. Returns 0, EK_E_LIMIT or EK_E_NOMEM. */
+int ek_mutate_checks_write(struct ek_mutate_checks *checks, struct ek_buf *out);
+
+/* Whether the output format is one of these. */
+bool ek_mutate_is_checks(const struct ek_mutate_options *options);
 
 /* "apps/v1 Deployment prod/web", "apps/v1 Deployment prod/web /status". */
 void ek_mutate_title(yyjson_val *result, struct ek_buf *out);

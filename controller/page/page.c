@@ -17,32 +17,13 @@
 
 /* ---- Text ---- */
 
-/* The character reference of an octet that is markup in text or in an attribute, or NULL. */
-static const char *reference(char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
-}
-
 void ek_page_text(struct ek_buf *out, const char *text)
 {
     size_t all = strlen(text), n = ek_utf8_cut((struct ek_str){text, all}, TEXT_MAX);
 
     for (size_t i = 0; i < n;) {
         char escaped[EK_QUOTE_ESCAPE_SIZE];
-        const char *name = reference(text[i]);
+        const char *name = ek_quote_reference(text[i]);
         size_t taken = 1, len = 0;
         if (name)
             ek_buf_puts(out, name);
