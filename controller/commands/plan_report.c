@@ -81,6 +81,7 @@ static void add_limits(yyjson_mut_doc *doc, yyjson_mut_val *root, bool files, bo
         "values that only the validation of a newer version accepts",
         "fields and expressions of stored objects other than webhooks, admission policies, device "
         "classes, resource claims and definitions",
+        "objects in etcd of resources that no API server serves",
         "flags, but for feature gates, versions and those about APIs",
     };
     const char *const *list = files ? of_files : of_clusters;

@@ -136,8 +136,8 @@ row "evenkeel-plans patch compatibilityplans/status" "log:cannot patch resource 
 
 round plans objects
 for w in "$MUTATING" "$VALIDATING" validatingadmissionpolic{ies,ybindings} apiservices horizontalpodautoscalers roles \
-  clusterroles ipaddresses servicecidrs volumeattributesclasses deviceclasses resourceclaims resourceclaimtemplates \
-  resourceslices leasecandidates; do
+  clusterroles clustertrustbundles ipaddresses servicecidrs volumeattributesclasses deviceclasses resourceclaims \
+  resourceclaimtemplates resourceslices leasecandidates; do
   row "evenkeel-plans list $w" "unread:$w."
 done
 

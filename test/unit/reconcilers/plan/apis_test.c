@@ -280,6 +280,27 @@ START_TEST(storage_versions_are_those_of_the_server)
 }
 END_TEST
 
+/* Resources behind gates, which the recorded servers did not store
+ * (default_storage_factory_builder.go at 1.36). */
+static const struct {
+    const char *group, *resource, *want;
+} gated[] = {
+    {"certificates.k8s.io", "clustertrustbundles", "certificates.k8s.io/v1beta1"},
+    {"certificates.k8s.io", "podcertificaterequests", "certificates.k8s.io/v1beta1"},
+    {"scheduling.k8s.io", "podgroups", "scheduling.k8s.io/v1alpha2"},
+    {"scheduling.k8s.io", "workloads", "scheduling.k8s.io/v1alpha2"},
+    {"storagemigration.k8s.io", "storageversionmigrations", "storagemigration.k8s.io/v1beta1"},
+};
+
+START_TEST(resources_behind_gates_are_stored)
+{
+    const char *got =
+        ek_api_storage(&data, gated[_i].group, gated[_i].resource, ek_minor_parse("1.36"), arena);
+
+    ck_assert_pstr_eq(got, gated[_i].want);
+}
+END_TEST
+
 /* Lifecycles; the same kinds are in api_lifecycle.json. */
 static const struct {
     const char *group, *version, *kind, *at;
@@ -343,6 +364,7 @@ int main(void)
     tcase_add_loop_test(tcase, startup_errors_are_those_of_the_server, 0, EK_ARRAY_SIZE(refusals));
     tcase_add_test(tcase, recorded_startup_errors_have_rows);
     tcase_add_test(tcase, storage_versions_are_those_of_the_server);
+    tcase_add_loop_test(tcase, resources_behind_gates_are_stored, 0, EK_ARRAY_SIZE(gated));
     tcase_add_loop_test(tcase, states_follow_the_lifecycle, 0, EK_ARRAY_SIZE(states));
     tcase_add_test(tcase, every_recorded_lifecycle_is_read);
     return ek_test_run("apis", tcase);

@@ -57,8 +57,9 @@ struct answer {
 #define OWNED                                                                                      \
     "{\"metadata\":{\"name\":\"o\",\"ownerReferences\":[{\"apiVersion\":"                          \
     "\"networking.k8s.io/v1beta1\",\"kind\":\"ServiceCIDR\",\"name\":\"a\",\"uid\":\"u\"}]}}"
-#define CIDRS "networking.k8s.io/v1/servicecidrs 100 "
-#define HOOKS "admissionregistration.k8s.io/v1/validatingwebhookconfigurations 100 "
+#define BUNDLES "certificates.k8s.io/v1beta1/clustertrustbundles 100 "
+#define CIDRS   "networking.k8s.io/v1/servicecidrs 100 "
+#define HOOKS   "admissionregistration.k8s.io/v1/validatingwebhookconfigurations 100 "
 
 #define ANSWERS_MAX 4
 
@@ -235,6 +236,26 @@ static const struct {
      0,
      "",
      "",
+     false},
+    {"a resource behind a gate that is off has no objects",
+     36,
+     37,
+     {{BUNDLES, EK_E_NOENT, NULL}},
+     BUNDLES "metadata;" CIDRS,
+     "v1alpha1/clustertrustbundles",
+     0,
+     "",
+     "",
+     false},
+    {"a resource behind a gate that may not be read: whether it is served is not known",
+     36,
+     37,
+     {{BUNDLES, EK_E_FORBIDDEN, NULL}},
+     BUNDLES "metadata;" CIDRS,
+     NULL,
+     0,
+     "",
+     "clustertrustbundles.certificates.k8s.io: failed;",
      false},
     {"the next version of a resource that is not served",
      35,

@@ -62,6 +62,12 @@ static const struct {
      "unknown api-written networking.k8s.io/v1beta1 ServiceCIDR shop/a : ctl wrote 1 object with "
      "networking.k8s.io/v1 (new in 1.33), the last at 2026-11-01T00:00:00Z; whether the client "
      "still uses the version is not known -> have the client use a version that stays\n"},
+    {"a client of a version behind a gate", "clustertrustbundles",
+     META("a",
+          FIELDS(WROTE("ctl", "\"apiVersion\":\"certificates.k8s.io/v1alpha1\"," AT("1") "}"))),
+     36, 37,
+     "unknown api-written certificates.k8s.io/v1beta1 ClusterTrustBundle shop/a : ctl wrote 1 "
+     "object with certificates.k8s.io/v1alpha1 (removed in 1.37)\n"},
     {"the version that stays", "servicecidrs", META("a", FIELDS(WROTE("ctl", NEW "," AT("1") "}"))),
      36, 37, ""},
     {"the newest of several objects", "servicecidrs",
@@ -251,6 +257,7 @@ static const struct {
 } reads[] = {
     {35, 36, ""}, /* nothing goes, nothing is read */
     {36, 37,
+     "certificates.k8s.io/v1beta1/clustertrustbundles " /* behind a gate */
      "networking.k8s.io/v1/ipaddresses networking.k8s.io/v1/servicecidrs "
      "storage.k8s.io/v1/volumeattributesclasses"},
     {33, 34,
