@@ -21,7 +21,7 @@ struct ek_plan_options {
     struct ek_live_options live;
     struct ek_print_options print; /* also "markdown", "html" and "sarif" */
     struct ek_flag_list files, audit_logs;
-    const char *to, *from, *data;
+    const char *to, *from, *since, *data; /* from and since: at most one */
     bool fix, guard, rollback;
 };
 

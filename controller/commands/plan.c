@@ -105,6 +105,31 @@ static int plan_files(const struct ek_plan_options *o, const struct ek_plan_targ
     return code;
 }
 
+/* Flags that exclude each other, and flags that need another one. from: the flag that gives the
+ * version before the upgrade, as the user has typed the flag; "" without one. */
+static int check_flags(const struct ek_plan_options *o, const struct ek_plan_target *target,
+                       const char *from, struct ek_err *err)
+{
+    if (*o->from && *o->since)
+        return ek_err_set(err, EK_E_INVAL, "--since is another name of --from: use one of them");
+    if (o->rollback && (o->guard || o->files.n))
+        return ek_err_set(err, EK_E_INVAL, "--rollback reads a cluster: without -f and --guard");
+    if (o->guard && (o->files.n || o->audit_logs.n || *o->to || *from || *o->live.recording))
+        return ek_err_set(err, EK_E_INVAL,
+                          "--guard reads a cluster: without -f, --audit-log, --to, %s and "
+                          "--recording",
+                          *from ? from : "--from");
+    if (ek_plan_audit_check(o, err))
+        return err->code;
+    if (!o->files.n && (*from || o->fix))
+        return ek_err_set(err, EK_E_INVAL, "%s needs files: use -f", *from ? from : "--fix");
+    if (o->files.n && !target->to.known)
+        return ek_err_set(err, EK_E_INVAL, "say which version: --to 1.NN");
+    if (target->from.known && target->to.known && ek_minor_cmp(target->from, target->to) > 0)
+        return ek_err_set(err, EK_E_INVAL, "%s is newer than --to", from);
+    return 0;
+}
+
 static int plan(void *options, char **args, int n_args)
 {
     const struct ek_plan_options *o = options;
@@ -115,32 +140,15 @@ static int plan(void *options, char **args, int n_args)
     (void)n_args;
     if (open_data(o, &data, &err))
         return complain(&err);
+    const char *from = *o->since ? "--since" : *o->from ? "--from" : "";
     struct ek_plan_target target = {&data, EK_MINOR_UNKNOWN, EK_MINOR_UNKNOWN};
     if (*o->to)
         target.to = ek_minor_parse(o->to);
-    if (*o->from)
-        target.from = ek_minor_parse(o->from);
-    if (o->rollback && (o->guard || o->files.n))
-        return complain(
-            (ek_err_set(&err, EK_E_INVAL, "--rollback reads a cluster: without -f and --guard"),
-             &err));
-    if (o->guard && (o->files.n || o->audit_logs.n || *o->to || *o->from || *o->live.recording))
-        return complain((ek_err_set(&err, EK_E_INVAL,
-                                    "--guard reads a cluster: without -f, --audit-log, --to, "
-                                    "--from and --recording"),
-                         &err));
-    if (ek_plan_audit_check(o, &err))
+    if (*from)
+        target.from = ek_minor_parse(*o->since ? o->since : o->from);
+    if (check_flags(o, &target, from, &err))
         return complain(&err);
-    if (!o->files.n && (target.from.known || o->fix))
-        return complain(
-            (ek_err_set(&err, EK_E_INVAL, "--from and --fix need files: use -f"), &err));
-    if (!o->files.n)
-        return ek_plan_of_cluster(o, &data);
-    if (!target.to.known)
-        return complain((ek_err_set(&err, EK_E_INVAL, "say which version: --to 1.NN"), &err));
-    if (target.from.known && ek_minor_cmp(target.from, target.to) > 0)
-        return complain((ek_err_set(&err, EK_E_INVAL, "--from is newer than --to"), &err));
-    return plan_files(o, &target);
+    return o->files.n ? plan_files(o, &target) : ek_plan_of_cluster(o, &data);
 }
 
 static int check_version(const char *value, struct ek_err *err)
@@ -183,7 +191,7 @@ static const struct ek_flag flags[] = {
      .check = check_from},
     {.name = "since",
      .type = EK_FLAG_STRING,
-     .offset = offsetof(struct ek_plan_options, from),
+     .offset = offsetof(struct ek_plan_options, since),
      .help = "The same `version` as --from",
      .check = check_from},
     {.name = "filename",
