@@ -432,13 +432,13 @@ static char *summary_of(yyjson_val *status, const struct ek_skew_headline *headl
 {
     yyjson_val *summary = yyjson_obj_get(status, "summary");
     int n_violations = (int)yyjson_get_int(yyjson_obj_get(summary, "violations"));
-    bool told = !strcmp(headline->words, verdict_of(status));
+    bool same = !strcmp(headline->words, verdict_of(status));
 
     return ek_xasprintf("%s API servers reachable, versions %s, %d violation%s, %d unknown%s%s",
                         or_dash(str(summary, "peers")), or_dash(str(summary, "versions")),
                         n_violations, n_violations == 1 ? "" : "s",
                         (int)yyjson_get_int(yyjson_obj_get(summary, "unknown")),
-                        told ? "" : "; skew ", told ? "" : verdict_of(status));
+                        same ? "" : "; skew ", same ? "" : verdict_of(status));
 }
 
 /* The tables in front of what could not be seen. True when a version in them is assumed. */

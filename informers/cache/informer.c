@@ -45,7 +45,7 @@ struct ek_informer {
         bool synced, served;
         int error_code;
         char error[sizeof((struct ek_err *)0)->message];
-    } told;
+    } reported;
     int64_t last_event_ms;
 };
 
@@ -125,7 +125,7 @@ struct ek_informer *ek_informer_new_configured(uv_loop_t *loop, struct ek_client
     informer->reflector = ek_reflector_new(&own, (int64_t)uv_now(loop));
     informer->max_objects = own.max_objects;
     informer->store = ek_store_new();
-    informer->told.served = true;
+    informer->reported.served = true;
     ek_framer_init(&informer->framer, FRAME_MAX);
     informer->timer = ek_xalloc(sizeof *informer->timer);
     uv_timer_init(loop, informer->timer);
@@ -428,14 +428,14 @@ static void observe(struct ek_informer *informer)
     struct ek_reflector_status status;
 
     ek_reflector_status(informer->reflector, &status);
-    if (status.synced == informer->told.synced && status.served == informer->told.served &&
-        status.err->code == informer->told.error_code &&
-        !strcmp(status.err->message, informer->told.error))
+    if (status.synced == informer->reported.synced && status.served == informer->reported.served &&
+        status.err->code == informer->reported.error_code &&
+        !strcmp(status.err->message, informer->reported.error))
         return;
-    informer->told.synced = status.synced;
-    informer->told.served = status.served;
-    informer->told.error_code = status.err->code;
-    memcpy(informer->told.error, status.err->message, sizeof informer->told.error);
+    informer->reported.synced = status.synced;
+    informer->reported.served = status.served;
+    informer->reported.error_code = status.err->code;
+    memcpy(informer->reported.error, status.err->message, sizeof informer->reported.error);
     if (informer->observer)
         informer->observer(informer->observer_ctx);
 }

@@ -89,8 +89,8 @@ static const char *unreachable_text(struct ek_arena *arena, const struct ek_peer
                                "kube-system)",
                                name, peer->unreachable_reason,
                                ek_skew_clean(arena, peer->server_id));
-    bool told = !peer->address[0] || strcmp(peer->name, peer->address) == 0;
-    const char *at = told ? "" : ek_arena_printf(arena, " at %s", peer->address);
+    bool is_name = !peer->address[0] || strcmp(peer->name, peer->address) == 0;
+    const char *at = is_name ? "" : ek_arena_printf(arena, " at %s", peer->address);
     return ek_arena_printf(arena, "%s%s (%s)", name, at, peer->unreachable_reason);
 }
 

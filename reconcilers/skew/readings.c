@@ -147,14 +147,14 @@ static const char *settle_flags(struct ek_arena *arena, struct reading *flags,
 
 static void settle_emulation(const struct reading *readings, size_t n, struct ek_versions *versions)
 {
-    const struct reading *told = pick(readings, n, EMULATION, versions->binary, false);
+    const struct reading *reported = pick(readings, n, EMULATION, versions->binary, false);
     const struct reading *shown =
-        told ? told : pick(readings, n, EMULATION, versions->binary, true);
+        reported ? reported : pick(readings, n, EMULATION, versions->binary, true);
 
     versions->emulation_source = EK_SOURCE_NONE;
     versions->emulation = shown ? shown->emulation : versions->binary;
-    if (told)
-        versions->emulation_source = told->source;
+    if (reported)
+        versions->emulation_source = reported->source;
     else if (versions->binary.known && ek_minor_cmp(versions->binary, EK_FIRST_EMULATION) <= 0)
         versions->emulation_source = versions->source;
     else
@@ -164,17 +164,17 @@ static void settle_emulation(const struct reading *readings, size_t n, struct ek
 static void settle_min_compat(const struct reading *readings, size_t n,
                               struct ek_versions *versions)
 {
-    const struct reading *told = pick(readings, n, MIN_COMPAT, versions->binary, false);
+    const struct reading *reported = pick(readings, n, MIN_COMPAT, versions->binary, false);
     const struct reading *shown =
-        told ? told : pick(readings, n, MIN_COMPAT, versions->binary, true);
+        reported ? reported : pick(readings, n, MIN_COMPAT, versions->binary, true);
     bool fixed = versions->binary.known && ek_minor_cmp(versions->binary, EK_FIRST_MIN_COMPAT) < 0;
 
     versions->min_compat_source = EK_SOURCE_NONE;
     versions->min_compat =
         shown ? shown->min_compat
               : ek_policy_default_min_compat(versions->binary, versions->emulation);
-    if (told)
-        versions->min_compat_source = told->source;
+    if (reported)
+        versions->min_compat_source = reported->source;
     else if (versions->emulation.known && !versions->assumed_emulation && fixed)
         versions->min_compat_source = versions->emulation_source;
     else
@@ -209,8 +209,8 @@ static void explain_unknown(const struct reading *readings, size_t n, const char
         }
 }
 
-struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading *told, size_t n,
-                                    const char *otherwise, const char *unread)
+struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading *reported,
+                                    size_t n, const char *otherwise, const char *unread)
 {
     struct ek_versions versions = {.binary_string = "", .unknown_reason = ""};
     struct reading readings[EK_FACTS_READINGS_MAX] = {{0}};
@@ -219,7 +219,7 @@ struct ek_versions ek_facts_merge__(struct ek_arena *arena, const struct reading
 
     n = n < EK_FACTS_READINGS_MAX ? n : EK_FACTS_READINGS_MAX;
     for (size_t i = 0; i < n; i++)
-        readings[i] = told[i];
+        readings[i] = reported[i];
     const struct reading *binary = pick(readings, n, BINARY, EK_MINOR_UNKNOWN, false);
     if (binary) {
         versions.binary = binary->binary;

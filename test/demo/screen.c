@@ -132,7 +132,7 @@ static void put_condition(const struct ek_screen *screen, yyjson_val *condition,
 }
 
 /* Ready repeats the message of the condition that it fails for. */
-static bool is_told_elsewhere(yyjson_val *conditions, yyjson_val *condition)
+static bool is_shown_elsewhere(yyjson_val *conditions, yyjson_val *condition)
 {
     yyjson_val *other;
     size_t i, n;
@@ -157,7 +157,7 @@ static void put_changed(const struct ek_screen *screen, yyjson_val *old, yyjson_
         yyjson_val *before = ek_cond_find(old, part(condition, "type"));
         if (strcmp(part(before, "status"), part(condition, "status")) != 0 ||
             strcmp(part(before, "reason"), part(condition, "reason")) != 0)
-            put_condition(screen, condition, !is_told_elsewhere(new, condition));
+            put_condition(screen, condition, !is_shown_elsewhere(new, condition));
     }
 }
 

@@ -117,7 +117,7 @@ static bool world_is_told(const struct soak_world *world, yyjson_val *status, ch
     return true;
 }
 
-static void tell_difference(const struct ek_skew_plan *plan, yyjson_val *old, char *why)
+static void report_difference(const struct ek_skew_plan *plan, yyjson_val *old, char *why)
 {
     char *expected = yyjson_mut_val_write(plan->status, 0, NULL);
     char *got = old ? yyjson_val_write(old, 0, NULL) : NULL;
@@ -171,7 +171,7 @@ static bool look(struct soak_world *world, struct observer *o, char *why)
     else if (plan.create)
         snprintf(why, 4096, "there is no ControlPlane");
     else if (plan.status_changed)
-        tell_difference(&plan, old, why);
+        report_difference(&plan, old, why);
     else
         good = world_is_told(world, old, why);
     ek_skew_watch_set_targets(o->watch, &plan, true);

@@ -134,7 +134,7 @@ static const struct {
      "could not parse pre-release/metadata (x\t) in version \"1.2.3x\\t\""},
 };
 
-START_TEST(errors_are_told_in_known_words)
+START_TEST(errors_have_known_texts)
 {
     EK_AUTO(ek_buf) why;
 
@@ -277,7 +277,7 @@ int main(void)
     tcase_add_loop_test(tcase, texts_parse_by_each_form, 0, EK_ARRAY_SIZE(parse_rows));
     tcase_add_test(tcase, parts_have_no_limit);
     tcase_add_test(tcase, a_nul_is_a_character);
-    tcase_add_loop_test(tcase, errors_are_told_in_known_words, 0, EK_ARRAY_SIZE(explain_rows));
+    tcase_add_loop_test(tcase, errors_have_known_texts, 0, EK_ARRAY_SIZE(explain_rows));
     tcase_add_loop_test(tcase, versions_compare, 0, EK_ARRAY_SIZE(cmp_rows));
     tcase_add_test(tcase, a_text_is_read_as_its_counterpart_was);
     tcase_add_loop_test(tcase, minors_are_read_from_any_version, 0, EK_ARRAY_SIZE(minor_rows));

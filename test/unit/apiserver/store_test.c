@@ -99,7 +99,7 @@ START_TEST(a_deleted_key_goes_with_its_last_event_and_may_return)
 }
 END_TEST
 
-START_TEST(events_tell_type_and_what_was_before)
+START_TEST(events_have_the_type_and_the_object_before)
 {
     put("a", "1");
     put("a", "2");
@@ -160,7 +160,7 @@ int main(void)
     tcase_add_test(tcase, lists_are_in_key_order_at_any_revision_that_is_kept);
     tcase_add_test(tcase, the_window_forgets_the_oldest_change);
     tcase_add_test(tcase, a_deleted_key_goes_with_its_last_event_and_may_return);
-    tcase_add_test(tcase, events_tell_type_and_what_was_before);
+    tcase_add_test(tcase, events_have_the_type_and_the_object_before);
     tcase_add_test(tcase, resources_share_the_counter_but_not_the_past);
     tcase_add_loop_test(tcase, random_histories_read_back, 0, 20);
     return ek_test_run("apiserver_store", tcase);

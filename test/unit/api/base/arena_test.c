@@ -61,7 +61,7 @@ START_TEST(strings_are_copied)
 }
 END_TEST
 
-START_TEST(the_limit_is_told_and_memory_still_given)
+START_TEST(the_limit_is_reported_and_memory_still_given)
 {
     struct ek_arena *arena = ek_arena_new(1024);
 
@@ -153,7 +153,7 @@ int main(void)
     tcase_add_test(tcase, memory_is_zeroed_aligned_and_apart);
     tcase_add_test(tcase, blocks_of_any_size_work);
     tcase_add_test(tcase, strings_are_copied);
-    tcase_add_test(tcase, the_limit_is_told_and_memory_still_given);
+    tcase_add_test(tcase, the_limit_is_reported_and_memory_still_given);
     tcase_add_test(tcase, meter);
     tcase_add_test(tcase, held_outside);
     tcase_add_test_raise_signal(tcase, twice_the_limit_aborts, SIGABRT);

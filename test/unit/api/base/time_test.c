@@ -129,7 +129,7 @@ static const struct {
     {"years", INT64_C(252374400000), "8y"},
 };
 
-START_TEST(lengths_are_told_to_people)
+START_TEST(durations_are_printed_for_people)
 {
     char text[EK_TIME_SIZE];
     ck_assert_msg(!strcmp(ek_duration_human(human_rows[_i].ms, text), human_rows[_i].want),
@@ -186,7 +186,7 @@ int main(void)
     tcase_add_loop_test(tcase, times_format, 0, EK_ARRAY_SIZE(format_rows));
     tcase_add_test(tcase, every_day_comes_back);
     tcase_add_test(tcase, any_instant_fits_the_buffer);
-    tcase_add_loop_test(tcase, lengths_are_told_to_people, 0, EK_ARRAY_SIZE(human_rows));
+    tcase_add_loop_test(tcase, durations_are_printed_for_people, 0, EK_ARRAY_SIZE(human_rows));
     tcase_add_loop_test(tcase, durations_parse, 0, EK_ARRAY_SIZE(duration_rows));
     return ek_test_run("time", tcase);
 }

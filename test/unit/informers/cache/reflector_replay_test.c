@@ -497,7 +497,7 @@ static const struct {
     {"pages/gone.leases.watch-invalid.json", EK_E_INVAL, 422, "Invalid", 0, "BACKOFF"},
 };
 
-START_TEST(bad_answers_are_told_apart)
+START_TEST(bad_answers_are_distinguished)
 {
     size_t len;
     EK_AUTOFREE char *text = read_file(bad[_i].file, &len);
@@ -550,7 +550,7 @@ int main(void)
                         10 * (int)EK_ARRAY_SIZE(streams));
     tcase_add_test(tcase, the_long_stream_agrees_with_the_list_after);
     tcase_add_loop_test(tcase, recorded_pages_fill_the_store, 0, (int)EK_ARRAY_SIZE(lists));
-    tcase_add_loop_test(tcase, bad_answers_are_told_apart, 0, (int)EK_ARRAY_SIZE(bad));
+    tcase_add_loop_test(tcase, bad_answers_are_distinguished, 0, (int)EK_ARRAY_SIZE(bad));
     tcase_add_test(tcase, the_inconsistent_page_is_a_page);
     return ek_test_run("reflector_replay", tcase);
 }

@@ -138,7 +138,7 @@ START_TEST(changes_are_told)
 }
 END_TEST
 
-START_TEST(late_comers_are_told_all)
+START_TEST(late_handlers_get_all_objects)
 {
     struct ek_store *store = ek_store_new();
     struct notes notes = {.store = store};
@@ -335,7 +335,7 @@ int main(void)
     TCase *tcase = tcase_create("store");
 
     tcase_add_loop_test(tcase, changes_are_told, 0, (int)EK_ARRAY_SIZE(rows));
-    tcase_add_test(tcase, late_comers_are_told_all);
+    tcase_add_test(tcase, late_handlers_get_all_objects);
     tcase_add_loop_test(tcase, resource_versions_are_integers_of_any_length, 0,
                         (int)EK_ARRAY_SIZE(versions));
     tcase_add_test(tcase, a_store_knows_how_far_it_is);

@@ -314,7 +314,7 @@ START_TEST(nobody_is_followed)
 }
 END_TEST
 
-START_TEST(the_certificate_is_told_each_time)
+START_TEST(the_certificate_is_reported_each_time)
 {
     struct scene scene;
     struct outcome out;
@@ -688,7 +688,7 @@ int main(void)
     tcase_add_test(tcase, a_fast_stream_leaves_others_their_turn);
     tcase_add_loop_test(tcase, who_is_trusted, 0, (int)EK_ARRAY_SIZE(rows));
     tcase_add_loop_test(tcase, nobody_is_followed, 0, 2);
-    tcase_add_test(tcase, the_certificate_is_told_each_time);
+    tcase_add_test(tcase, the_certificate_is_reported_each_time);
     tcase_add_test(tcase, peers_are_not_mixed_up);
     tcase_add_test(tcase, a_proxy_is_not_used_for_peers);
     tcase_add_test(tcase, an_environment_proxy_is_left_alone);

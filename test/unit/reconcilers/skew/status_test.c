@@ -215,7 +215,7 @@ START_TEST(event_row)
 }
 END_TEST
 
-START_TEST(invalid_spec_is_told_once)
+START_TEST(invalid_spec_is_reported_once)
 {
     EK_AUTO(ek_test_plans) p;
     ek_test_plans_init(&p);
@@ -563,7 +563,7 @@ int main(void)
     tcase_add_loop_test(tc, allowed_row, 0, (int)EK_ARRAY_SIZE(allowed));
     tcase_add_loop_test(tc, metric_row, 0, (int)EK_ARRAY_SIZE(metrics));
     tcase_add_loop_test(tc, text_row, 0, (int)EK_ARRAY_SIZE(strings));
-    tcase_add_test(tc, invalid_spec_is_told_once);
+    tcase_add_test(tc, invalid_spec_is_reported_once);
     tcase_add_test(tc, time_alone_changes_nothing);
     tcase_add_test(tc, old_documents_have_a_time);
     tcase_add_test(tc, violations_keep_their_date);
