@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Field errors: what is wrong with which field of an object, in apimachinery's words
- * (pkg/util/validation/field), which users know from kubectl and search for.
+ * Field errors: the errors of the fields of an object, with the texts of apimachinery
+ * (pkg/util/validation/field), which users know from kubectl.
  *
  *     struct ek_field_errors errors = {.arena = arena};
  *     ek_field_required(&errors, "spec.policyName", "");
@@ -59,15 +59,15 @@ void ek_field_internal(struct ek_field_errors *errors, const char *detail, const
 /* "path: text", for texts that the functions above do not make. Both are copied. */
 void ek_field_error(struct ek_field_errors *errors, const char *path, const char *text);
 
-/* True when no more errors are taken, because there are EK_FIELD_ERRORS_MAX, or some and no memory:
- * nothing is formatted then, and the rest of the object need not be looked at. */
+/* True when further errors are dropped: the list has EK_FIELD_ERRORS_MAX errors, or has an error
+ * and the arena is exhausted. A validation can then end early. */
 bool ek_field_errors_full(const struct ek_field_errors *errors);
 
-/* s as Go's %q, in the arena; "" when no more errors are taken. */
+/* s as Go's %q, in the arena; "" when the list is full. */
 const char *ek_field_quote(struct ek_field_errors *errors, const char *s);
 
-/* Appends all errors as apimachinery aggregates them: one alone, several as "[a, b]", each text
- * once. Returns 0 or out's error. */
+/* Appends all errors to out as apimachinery aggregates errors: a single error as its text, several
+ * as "[a, b]", each text once. Returns 0, or the error of out. */
 int ek_field_errors_join(const struct ek_field_errors *errors, struct ek_buf *out);
 
 #endif

@@ -64,7 +64,7 @@ int ek_err_set(struct ek_err *err, int code, const char *fmt, ...)
 /* Puts "<formatted>: " before the message of err (may be NULL); returns err's code, or 0. */
 int ek_err_prefix(struct ek_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The constant text of a code; "unknown error" for what is no code. */
+/* The constant text of a code; "unknown error" for any other number. */
 const char *ek_strerror(int code);
 
 /*
@@ -74,7 +74,7 @@ const char *ek_strerror(int code);
  */
 int ek_err_from_status(int http_status, const char *reason);
 
-/* True for failures that the same request may survive later: throttled, server, network. */
+/* True for failures after which the same request may succeed later: throttled, server, network. */
 bool ek_err_is_retryable(int code);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Foreign text made fit for a message: quoted so that one line stays one line, or cut without
- * breaking a character.
+ * Text from elsewhere in messages: quoted, so that a message stays one line, or cut at the end of a
+ * character.
  *
- * Quoting follows Go's %q, because the texts that Kubernetes itself prints about the same input
- * are written that way and users search for them. A code point is printable as Unicode 15.0 has it
- * (Go, strconv.IsPrint). Pure; any thread.
+ * Quoting follows Go's %q, as Kubernetes quotes the same input in its messages, for which users
+ * search. The printable code points are those of Unicode 15.0 (Go, strconv.IsPrint). Pure; any
+ * thread.
  */
 #ifndef API_BASE_QUOTE_H
 #define API_BASE_QUOTE_H
@@ -13,8 +13,8 @@
 #include "api/base/buf.h"
 
 /*
- * Appends s to out between double quotes: control characters, invalid UTF-8 and what does not
- * print become escapes. Returns what ek_buf_append returns; a failure also stays in out->failed.
+ * Appends s to out in double quotes, with escapes for control characters, invalid UTF-8 and code
+ * points that are not printable. Returns 0 or the error of out.
  */
 int ek_quote(struct ek_buf *out, struct ek_str s);
 
@@ -22,29 +22,29 @@ int ek_quote(struct ek_buf *out, struct ek_str s);
 int ek_quote_inner(struct ek_buf *out, struct ek_str s);
 
 /*
- * Appends s as text of a line of its own: ek_quote_inner, but that quotes and backslashes, which
- * are harmless there, stand for themselves, so that what was quoted before is left as it is. What a
- * CI system takes for a command in its log is broken up by an escape: "::" where out is at the
- * beginning of a line, "##[" and "##vso[" anywhere (github.com/actions/runner, ActionCommand.cs;
- * microsoft/azure-pipelines-agent, Command.cs). For terminals, logs, and comments of YAML, which
- * end at U+0085 and U+2028, too. Returns 0 or out's error.
+ * Appends s as one line for terminals, logs and comments of YAML (which also end at U+0085 and
+ * U+2028). Escapes as ek_quote_inner, but not quotes and backslashes, so that text that is quoted
+ * already does not change. An escape also breaks up the texts that CI systems read as commands in
+ * their logs: "::" where out is at the beginning of a line, "##[" and "##vso[" anywhere
+ * (github.com/actions/runner, ActionCommand.cs; microsoft/azure-pipelines-agent, Command.cs).
+ * Returns 0 or the error of out.
  */
 int ek_quote_line(struct ek_buf *out, struct ek_str s);
 
-/* As ek_quote_line for a text that may have several lines: each line from the second on stands
- * behind prefix; a carriage return before a line feed is left out. */
+/* As ek_quote_line for a text that may have several lines: prefix comes before each line from the
+ * second on; a carriage return before a line feed is left out. */
 int ek_quote_lines(struct ek_buf *out, struct ek_str s, const char *prefix);
 
-/* As ek_quote_line for a text by printf rules. A line feed at the end of fmt stays one. */
+/* As ek_quote_line for a text by printf rules. A line feed at the end of fmt is not escaped. */
 int ek_quote_printf(struct ek_buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Room for one escape; it is not NUL-terminated. */
 #define EK_QUOTE_ESCAPE_SIZE 10
 
 /*
- * Writes the escape of the character at the start of s (len > 0) to out and returns the octets of
- * the escape; 0 when the character stands for itself. *ret_taken is the octets of the character, 1
- * for an octet that is no valid UTF-8. For texts that are not struct ek_buf.
+ * Writes the escape of the character at the start of s (len > 0) to out. Returns the length of the
+ * escape; 0 when the character needs no escape. *ret_taken is the length of the character, 1 for an
+ * octet that is not valid UTF-8. For texts that are not in a struct ek_buf.
  */
 size_t ek_quote_escape(struct ek_str s, char out[EK_QUOTE_ESCAPE_SIZE], size_t *ret_taken);
 
@@ -58,8 +58,8 @@ int ek_go_json(const char *json, struct ek_buf *out);
 
 #define EK_QUOTE_SIZE 256
 
-/* Writes the start of s as ek_quote does, at most some 200 bytes of it with "..." for the rest;
- * returns buf. For messages of a bounded size. */
+/* Writes s as ek_quote does, of a long s some 200 bytes and "..."; returns buf. For messages of a
+ * bounded size. */
 const char *ek_quote_short(struct ek_str s, char buf[EK_QUOTE_SIZE]);
 
 /*

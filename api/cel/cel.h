@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CEL, the Common Expression Language, with Kubernetes' answers at Kubernetes' cost.
+ * CEL, the Common Expression Language, with the results and the costs that Kubernetes has.
  *
- * Model: an environment says which names, types, functions and macros an expression may use. It
- * compiles text to a program, and a program is evaluated over variables any number of times:
+ * Model: an environment has the names, types, functions and macros that an expression may use. The
+ * environment compiles text to a program, which can be evaluated with any values of the variables:
  *
  *     struct ek_cel_env *env = ek_cel_env_new(&(struct ek_cel_env_options){0}, &err);
  *     ek_cel_env_declare(env, "object", "dyn", &err);
@@ -12,16 +12,16 @@
  *     struct ek_cel_result r;
  *     ek_cel_eval(p, vars, arena, &(struct ek_cel_limits){.cost = 1000000}, &r);
  *
- * Values are 16 bytes, are copied freely and own nothing: what they point at lives in the JSON
- * document they were read from, in the arena of the evaluation that made them, or in the program.
- * A value is good for as long as those three are.
+ * A value has 16 bytes, can be copied, and owns nothing. Its content is in the JSON document from
+ * which the value was read, in the arena of the evaluation that made the value, or in the program.
+ * A value is valid as long as those three are.
  *
- * Threading: an environment may be used by one thread until it is first compiled with or frozen;
- * after that it never changes. Environments and programs may then be used by any number of threads
- * at once. An arena and a result belong to one evaluation.
+ * Threading: one thread may use an environment until its first compilation, or until the
+ * environment is frozen; after that the environment does not change. Any number of threads may then
+ * use environments and programs. An arena and a result belong to one evaluation.
  *
- * It is not: CEL over protocol buffer messages, partial evaluation with unknowns, or a static cost
- * estimate. Functions of one's own are added through api/cel/library.h.
+ * Not supported: protocol buffer messages, partial evaluation with unknowns, and a static estimate
+ * of costs. api/cel/library.h describes how further functions are added.
  *
  * Sources: the language definition of google/cel-spec; the behaviour of cel-go 0.26 as Kubernetes
  * 1.36 embeds it (apiserver/pkg/cel/environment/base.go: baseOpts).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Go's time package says of a text that is to be a metav1.Time or MicroTime. Pure. Source:
- * documentation of Go's time.Parse.
+ * Validation of a text as a metav1.Time or a MicroTime, with the error texts of Go's time package.
+ * Pure; any thread. Source: documentation of Go's time.Parse.
  */
 #ifndef API_GOTYPES_TIME_H
 #define API_GOTYPES_TIME_H

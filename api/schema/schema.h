@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schemas: what the objects of a group version are made of, as far as merging them by structure
- * and speaking about their fields need it.
+ * Schemas: the types of the objects of a group version, for structural merges and for messages that
+ * name fields.
  *
  * A schema is compiled once, from the OpenAPI v3 document that a server publishes for a group
- * version or from a CustomResourceDefinition, and is then only read. It knows fields, the keys of
- * lists, which parts are replaced as a whole, and defaults. It is no validator: formats, enums,
- * patterns and bounds are left out.
+ * version or from a CustomResourceDefinition, and is then only read. A schema has the fields, the
+ * keys of lists, the parts that are replaced as a whole, and the defaults. It does not have the
+ * formats, enums, patterns and bounds that a validation needs.
  *
- * Model: an array of types, known by their index. A type states for each of three forms, scalar,
- * list and map, whether a value may take it; most types have exactly one, parts without a schema
- * have all three. A map has fields (a struct), or members of one type under any name, or both. The
- * rules of the conversion are those of kube-openapi/pkg/schemaconv/openapi.go: ToSchemaFromOpenAPI.
+ * Model: an array of types, known by their index. A type states which forms its values may have:
+ * scalar, list, map. Most types allow one form, and a part without a schema allows all. A map has
+ * fields (a struct), or members of one type under any name, or both. The rules of the conversion
+ * are those of kube-openapi/pkg/schemaconv/openapi.go: ToSchemaFromOpenAPI.
  *
- * Memory: all of it is one position-independent block, the image, so that schemas may be written
- * into a program's read-only data and used from there. A schema is immutable and refcounted; it may
- * be used, referenced and released by any number of threads. What the functions below return points
- * into it and lives as long as the caller's reference.
+ * Memory: a schema is one position-independent block, the image, so that an image can be part of a
+ * program's read-only data. A schema is immutable and refcounted; any number of threads may use,
+ * reference and release a schema. Pointers that the functions below return point into the schema
+ * and are valid as long as the caller's reference.
  */
 #ifndef API_SCHEMA_SCHEMA_H
 #define API_SCHEMA_SCHEMA_H
@@ -51,8 +51,8 @@ enum ek_schema_declared {
     EK_SCHEMA_DECLARED_MAX,
 };
 
-/* Which scalars a value may be. A string with a format other than byte takes any: servers accept
- * numbers for quantities and for int-or-string, and so does the reference for all formats. */
+/* The scalars that a value may be. A string with a format other than byte may be any scalar, as in
+ * the reference implementation: API servers accept numbers for quantities and int-or-string. */
 enum ek_schema_scalar {
     EK_SCALAR_NONE,
     EK_SCALAR_STRING,
@@ -129,8 +129,8 @@ struct ek_schema;
 /*
  * Compiles document, the parsed OpenAPI v3 document of one group version (GET
  * /openapi/v3/apis/<group>/<version>), into *ret_schema, one reference for the caller. The document
- * is only read. Fails where the reference fails to make a schema, for all kinds of the document
- * then: EK_E_PARSE names the component and what is wrong. EK_E_LIMIT, EK_E_NOMEM.
+ * is only read. EK_E_PARSE names a component of which the reference implementation cannot make a
+ * schema, and then no kind of the document has one. Other errors: EK_E_LIMIT, EK_E_NOMEM.
  */
 int ek_schema_compile(yyjson_val *document, struct ek_schema **ret_schema, struct ek_err *err);
 
@@ -147,8 +147,8 @@ int ek_schema_compile_crd(yyjson_val *crd, const char *version, struct ek_schema
 const void *ek_schema_image(const struct ek_schema *schema, size_t *ret_size);
 
 /*
- * A schema that reads an image in place; image is borrowed and must stay unchanged while there are
- * references. Every offset in it is checked first: EK_E_PARSE when it is no image, or damaged.
+ * Makes a schema that reads image in place; image is borrowed and must not change as long as the
+ * schema has references. All offsets are checked first: EK_E_PARSE for other or damaged data.
  */
 int ek_schema_from_image(const void *image, size_t size, struct ek_schema **ret_schema,
                          struct ek_err *err);
@@ -171,7 +171,7 @@ int ek_schema_find_kind(const struct ek_schema *schema, const char *group, const
 /* All kinds, sorted by kind, group and version; *ret_n of them. */
 const struct ek_schema_kind *ek_schema_kinds(const struct ek_schema *schema, size_t *ret_n);
 
-/* The type at an index that came out of this schema. */
+/* The type at an index; the index must be from this schema. */
 const struct ek_schema_type *ek_schema_type(const struct ek_schema *schema, uint32_t type);
 
 /* The field of a type by name, NULL when none is declared under it. */
@@ -201,15 +201,15 @@ yyjson_mut_val *ek_schema_initial(const struct ek_schema *schema,
                                   const struct ek_schema_field *field, yyjson_mut_doc *doc);
 
 /*
- * Follows a dotted path of field names ("spec.template.spec.containers.image") down from type and
- * sets *ret_type to where it ends. As in the type names of policies
- * (apiserver/pkg/cel/mutation/dynamic/objects.go: CheckTypeNamesMatchFieldPathNames), a list stands
- * for its items: no name is spent on it, and the path may end at it. Any name is good for a map of
- * free members. "" is type itself.
+ * Follows a dotted path of field names ("spec.template.spec.containers.image") from type, and sets
+ * *ret_type to the type at the end of the path. Lists have no name of their own in a path, as in
+ * the type names of policies (apiserver/pkg/cel/mutation/dynamic/objects.go:
+ * CheckTypeNamesMatchFieldPathNames): the name of a list is followed by a field of its items, and a
+ * path may end at a list. A map whose members may have any name has every name. "" is type itself.
  *
- * EK_E_NOENT when a name is declared nowhere; the message names it, its parent, and
- * a declared name that differs by little, when there is one: `"spec.template" has no field "sepc";
- * did you mean "spec"?`.
+ * EK_E_NOENT when a name is not declared; the message has the name, its parent, and a similar
+ * declared name if there is one:
+ * `"spec.template" has no field "sepc"; did you mean "spec"?`.
  */
 int ek_schema_resolve(const struct ek_schema *schema, uint32_t type, struct ek_str path,
                       uint32_t *ret_type, struct ek_err *err);

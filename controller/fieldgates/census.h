@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The requests of the census (reconcilers/fieldgates/census.h): lists the objects of gated kinds,
- * one page at a time and one kind after the other, and counts those that hold values of gates that
- * are off or deprecated.
+ * one page at a time and one kind after the other, and counts the objects that have a value in a
+ * field whose gate is off or deprecated.
  *
  * Threading: the loop thread; changed is called from the loop. ek_gates_census_path is pure.
  */
@@ -15,8 +15,8 @@
 
 #define EK_GATES_CENSUS_PATH_MAX ((size_t)64 << 10)
 
-/* Appends the path and query of the request for a page of at most limit objects: the first for next
- * "", else the page that follows the list with that metadata.continue. Source: KEP-365. */
+/* Appends the path and query of the request for a page of at most limit objects. next is the
+ * metadata.continue of the page before, "" for the first page. Source: KEP-365. */
 void ek_gates_census_path(const struct ek_gates_crd *crd, const char *next, unsigned limit,
                           struct ek_buf *out);
 
@@ -28,17 +28,18 @@ struct ek_gates_censuses *ek_gates_censuses_new(uv_loop_t *loop, struct ek_clien
                                                 int64_t (*now_ms)(void), void (*changed)(void *ctx),
                                                 void *ctx);
 
-/* Counts the objects of these kinds from now on: those that are enforced, and have a gate that is
- * counted. NULL: of none, for a replica that does not lead. */
+/* Sets the kinds whose objects are counted: of kinds (borrowed for the call), those that are
+ * enforced and have a gate that is off or deprecated. NULL counts none; replicas that do not lead
+ * pass NULL. */
 void ek_gates_censuses_follow(struct ek_gates_censuses *censuses,
                               const struct ek_gated_kinds *kinds);
 
-/* What is known of the kind of that name; NULL: it is not counted. Borrowed until the loop goes
- * on. */
+/* The state of the census of the CustomResourceDefinition name; NULL when its objects are not
+ * counted. Borrowed until the caller returns to the loop. */
 const struct ek_gates_census_state *ek_gates_censuses_of(const struct ek_gates_censuses *censuses,
                                                          const char *name);
 
-/* Stops and releases it; on_closed is called from the loop at the end. */
+/* Stops and releases censuses; the last call from the loop is on_closed. */
 void ek_gates_censuses_close(struct ek_gates_censuses *censuses, void (*on_closed)(void *ctx),
                              void *ctx);
 

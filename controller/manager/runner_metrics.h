@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one runner reports to metrics and the log: the families controller_runtime_* and workqueue_*
- * under its name (controller-runtime, pkg/internal/controller/metrics and pkg/internal/metrics),
- * and one line per failure, at most ten a minute for each runner: many failures of one controller
- * hide none of another one. Threading: the loop thread.
+ * The metrics and the log lines of a runner: the families controller_runtime_* and workqueue_* with
+ * the name of the controller (controller-runtime, pkg/internal/controller/metrics and
+ * pkg/internal/metrics), and a line for each failed reconcile. Each runner logs at most ten of
+ * these lines a minute, so that the failures of one controller do not hide those of another.
+ * Threading: the loop thread.
  */
 #ifndef CONTROLLER_MANAGER_RUNNER_METRICS_H
 #define CONTROLLER_MANAGER_RUNNER_METRICS_H
@@ -12,7 +13,7 @@
 #include "controller/telemetry/log.h"
 #include "controller/telemetry/standard_metrics.h"
 
-/* Stays where it is once it was initialised: observer and queue point to it. */
+/* Must not move after ek_runner_metrics_init: the observer and the queue point to the struct. */
 struct ek_runner_metrics {
     const char *controller, *kind; /* constant text: "controlplane", "ControlPlane" */
     struct ek_log *log;
@@ -23,14 +24,16 @@ struct ek_runner_metrics {
     uint64_t adds, retries; /* already counted */
 };
 
+/* Registers the series of a controller with workers workers in standard. All pointers are borrowed
+ * for the lifetime of metrics; controller and kind are constant text. */
 void ek_runner_metrics_init(struct ek_runner_metrics *metrics, struct ek_standard_metrics *standard,
                             struct ek_log *log, const char *controller, const char *kind,
                             unsigned workers);
 
-/* For the runner's configuration. */
+/* The observer for the configuration of the runner; refers to metrics. */
 struct ek_runner_observer ek_runner_metrics_observer(struct ek_runner_metrics *metrics);
 
-/* Takes what is read when somebody scrapes. */
+/* Updates the series that have the state of runner's queue. Called before each scrape. */
 void ek_runner_metrics_collect(struct ek_runner_metrics *metrics, struct ek_runner *runner);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schemas of the kinds that policies are for, kept true to what the API server publishes.
+ * The schemas of the kinds that policies match, as the API server publishes them.
  *
- * Every server lists its OpenAPI v3 documents, one per group version, with a hash for each (GET
- * /openapi/v3). The list is requested periodically; a required document is fetched when
- * its hash is new, and compiled on uv's thread pool. CustomResourceDefinitions' schemas are among
- * them. What was learned once stays until it is replaced: on a control plane of mixed versions the
- * next answer may come from a server that does not know the group version.
+ * An API server lists its OpenAPI v3 documents, one for each group version, with a hash of each
+ * (GET /openapi/v3). The list is requested periodically. A required document is fetched when its
+ * hash is new, and compiled on the thread pool of libuv. The documents include the schemas of
+ * CustomResourceDefinitions. A schema is kept until another version of its document replaces it,
+ * also if a list does not have the document: on a control plane of mixed versions, the list may be
+ * from an API server that does not serve the group version.
  *
  * Threading: the loop thread; changed is called from the loop.
  */
@@ -33,7 +34,7 @@ struct ek_mutation_schemas *ek_mutation_schemas_new(uv_loop_t *loop, struct ek_c
 void ek_mutation_schemas_want(struct ek_mutation_schemas *schemas,
                               const struct ek_schema_want *wants, size_t n);
 
-/* Calls fn with each schema that is there. */
+/* Calls fn with each schema that was compiled. */
 void ek_mutation_schemas_each(const struct ek_mutation_schemas *schemas,
                               void (*fn)(void *ctx, const char *group, const char *version,
                                          const struct ek_schema *schema),
@@ -43,13 +44,13 @@ void ek_mutation_schemas_each(const struct ek_mutation_schemas *schemas,
  * is the same. */
 unsigned long ek_mutation_schemas_version(const struct ek_mutation_schemas *schemas);
 
-/* True when everything that is wanted and published is there. */
+/* True when all required schemas that the API server publishes were compiled. */
 bool ek_mutation_schemas_are_settled(const struct ek_mutation_schemas *schemas);
 
 /* Why schemas are missing, "" for nothing; borrowed. */
 const char *ek_mutation_schemas_error(const struct ek_mutation_schemas *schemas);
 
-/* Ends everything; on_closed is called from the loop when it is gone. */
+/* Stops all requests and releases schemas; on_closed is called from the loop afterwards. */
 void ek_mutation_schemas_close(struct ek_mutation_schemas *schemas, void (*on_closed)(void *ctx),
                                void *ctx);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Grants: which requests for discovery an API server has just allowed, so that the same request of
- * the same client is not sent again to be judged.
+ * Grants: the requests for discovery that an API server has allowed in the last seconds. A client
+ * that repeats such a request gets its answer without a further request to an API server.
  *
  * An API server keeps the user of a token for 10 seconds itself (pkg/kubeapiserver/options/
  * authentication.go:NewBuiltInAuthenticationOptions of Kubernetes 1.36, TokenSuccessCacheTTL; a
@@ -27,7 +27,7 @@
 /* Grants that are kept at most of one client. */
 #define EK_GRANTS_OF_CLIENT 128
 
-/* A longer head is judged each time. */
+/* Requests with a longer head get no grant: an API server judges each of them. */
 #define EK_GRANTS_HEAD_MAX ((size_t)16 * 1024)
 
 struct ek_grants;
@@ -37,7 +37,7 @@ struct ek_grants;
 struct ek_grants *ek_grants_new(int64_t ttl_ms);
 void ek_grants_free(struct ek_grants *grants);
 
-/* What is judged. */
+/* The properties of a request by which a grant is found. */
 struct ek_grants_request {
     const char *ip;     /* of the client */
     uint64_t peers;     /* ek_proxy_board_changes: a grant holds as long as no API server begins or
@@ -58,11 +58,11 @@ struct ek_grants_key {
 void ek_grants_key(struct ek_grants *grants, const struct ek_grants_request *request,
                    int64_t now_ms, struct ek_grants_key *ret_key);
 
-/* Whether an API server has allowed the request, and that still holds at now_ms. */
+/* Whether there is a grant for the request of the key that has not ended at now_ms. */
 bool ek_grants_has(const struct ek_grants *grants, const struct ek_grants_key *key, int64_t now_ms);
 
-/* An API server has allowed the request of the key. Where the place is full, the grant that ends
- * first gives way. */
+/* Adds a grant: an API server has allowed the request of the key. In a full place, the new grant
+ * replaces the grant that ends first. */
 void ek_grants_add(struct ek_grants *grants, const struct ek_grants_key *key, int64_t now_ms);
 
 #endif

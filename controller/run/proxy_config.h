@@ -3,8 +3,8 @@
  * The file of `evenkeel proxy --config`: a YAML mapping of flags to values.
  *
  * The members have the names of the flags, so that --help describes both. A flag of the command
- * line wins over the member; a list of the command line replaces the list of the file. What the
- * file must not say is an error with file and line. Blocks; not for a loop thread.
+ * line replaces the member, also where both are lists. An unknown member, a repeated member or a
+ * value of the wrong type is an error with file and line. Blocks; not for a loop thread.
  */
 #ifndef CONTROLLER_RUN_PROXY_CONFIG_H
 #define CONTROLLER_RUN_PROXY_CONFIG_H
@@ -23,8 +23,8 @@ void ek_proxy_arguments_done(struct ek_proxy_arguments *arguments);
 
 /*
  * Reads text (len bytes of the file path) into arguments of command: those of the file first, then
- * the argc ones of argv (copied). argv must be without mistakes. Errors: EK_E_INVAL, EK_E_PARSE,
- * EK_E_LIMIT with "path line N: ..."; then ret_arguments is empty.
+ * the argc ones of argv (copied). argv must have been parsed without error. Errors: EK_E_INVAL,
+ * EK_E_PARSE, EK_E_LIMIT with "path line N: ..."; then ret_arguments is empty.
  */
 int ek_proxy_config_merge(const struct ek_command *command, const char *path, const char *text,
                           size_t len, int argc, char *const *argv,

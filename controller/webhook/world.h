@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The world of one admission request (struct ek_mutation_world, struct ek_definition_world): the
- * snapshot, and beside it the answers of the API server to requests made for this review. It
- * decides nothing and sends nothing: what is not known becomes a pending answer and an ask, which
- * the caller posts and hands in again when it is answered. What the next snapshot will bring
- * (ek_webhook_snapshot_is_loading) is pending without an ask.
+ * The data for one admission request (struct ek_mutation_world, struct ek_definition_world): the
+ * snapshot, and the answers of the API server to requests that were made for this review. These
+ * functions decide nothing and send no requests. Data that is not known is pending, and the world
+ * has an ask (asks.h) for it; the caller sends the ask and returns it with the answer to
+ * ek_webhook_world_learn. Data that the next snapshot will contain (ek_webhook_snapshot_is_loading)
+ * is pending without an ask.
  *
- * Access reviews are remembered per serving thread under a hash of user and question, ten seconds
- * whatever the answer was; failures are not. A Namespace that the snapshot lacks is requested each
- * time, as API servers do; so are the policy and the resource that a definition names.
+ * The result of an access review is kept for ten seconds, for each serving thread, by a hash of the
+ * user and the attributes; failed reviews are not kept. A Namespace that the snapshot lacks is
+ * requested each time, as API servers do, and so are the policy and the resource that a definition
+ * names.
  *
  * Threading: one thread.
  */
@@ -38,7 +40,7 @@ struct ek_webhook_world {
     size_t n_wanted;
 };
 
-/* The thread's memory of access reviews. */
+/* Initializes the access reviews that a thread keeps. */
 void ek_webhook_reviews_init(struct ek_lru *reviews);
 
 /* All is borrowed for the life of the world, which must not move. */
@@ -50,10 +52,10 @@ void ek_webhook_world_done(struct ek_webhook_world *world);
 void ek_webhook_world_begin(struct ek_webhook_world *world,
                             const struct ek_webhook_snapshot *snapshot, int64_t now_ms);
 
-/* Takes a request out of wanted; NULL when there is none left. */
+/* Removes an ask from wanted and returns it, owned; NULL when wanted is empty. */
 struct ek_webhook_ask *ek_webhook_world_want(struct ek_webhook_world *world);
 
-/* Learns from an ask that came back; does not take it. */
+/* Adds the answer of ask to the data; ask stays the caller's. */
 void ek_webhook_world_learn(struct ek_webhook_world *world, const struct ek_webhook_ask *ask,
                             int64_t now_ms);
 

@@ -11,8 +11,8 @@
  *   peers/<hostname>/discovery/index.json     likewise, may be absent
  *   components/<hostname>/index.json          what another component's port answered
  *
- * `evenkeel check --record` writes more (controller/commands/record.c), and each of it may be
- * absent:
+ * `evenkeel check --record` (controller/commands/record.c) also writes the following, all of which
+ * is optional:
  *
  *   an entry with "error"          the request failed: "kind" is a text of ek_strerror, "file" may
  *                                   be absent
@@ -21,13 +21,12 @@
  *   peers.json                     "time": when the cluster was read (MicroTime); "configured":
  *                                   "ip:port" of the configured server; "probed": false where not
  *                                   every instance has answered
- *   an instance in peers.json      "address" of a component too; "proven": false for an API server
- *                                   that has not proven its identity; "noToken": {"kind",
- * "message"} where there was no token to show
+ *   an instance in peers.json      "address", also of a component; "proven": false for an API
+ * server that has not proven its identity; "noToken": {"kind", "message"} where there was no token
+ * to send
  *
- * An answer is found by its path and the best clause of the Accept header that was recorded for
- * it. Files are read on request, by blocking calls: this is for one-shot commands.
- * Not thread safe.
+ * An answer is found by its path and the best clause of its recorded Accept header. Files are read
+ * on request, by blocking calls, as one-shot commands need. Not thread safe.
  */
 #ifndef INFORMERS_CACHE_RECORDING_H
 #define INFORMERS_CACHE_RECORDING_H
@@ -52,24 +51,25 @@ void ek_recording_close(struct ek_recording *recording);
 int ek_recording_list(struct ek_recording *recording, const struct ek_resource *resource,
                       struct ek_obj ***ret_items, size_t *ret_n, struct ek_err *err);
 
-/* When the cluster was read, in milliseconds; EK_TIME_UNSET where the recording does not say. */
+/* Time at which the cluster was read, in milliseconds; EK_TIME_UNSET if the recording has none. */
 int64_t ek_recording_time(const struct ek_recording *recording);
 
-/* "ip:port" of the configured server; NULL where the recording does not say. Borrowed. */
+/* "ip:port" of the configured server; NULL if the recording has none. Borrowed. */
 const char *ek_recording_configured(const struct ek_recording *recording);
 
-/* False where the recording says that not every instance has answered. */
+/* False if the recording states that some instances have not answered. */
 bool ek_recording_is_probed(const struct ek_recording *recording);
 
-/* Shows the answers that instances gave to tap (copied), too: for a recording of a recording. */
+/* Sets a tap (copied) that gets the answers of instances, too: a recording can be recorded again.
+ */
 void ek_recording_set_tap(struct ek_recording *recording, const struct ek_probe_tap *tap);
 
-/* The instances that were recorded. */
+/* Number of recorded instances. */
 size_t ek_recording_size(const struct ek_recording *recording);
 
-/* Puts the questions of a full round to instance i; now_ms stamps the answers. Returns the probe,
- * one reference; *ret_address gets "ip:port" of an API server, that or "<component>/<hostname>" of
- * another component; borrowed. */
+/* Makes a probe of instance i from the recorded answers, as of the time now_ms. Returns the probe,
+ * one reference. *ret_address gets "ip:port", or "<component>/<hostname>" for a component without a
+ * recorded address; borrowed. */
 struct ek_probe *ek_recording_probe(struct ek_recording *recording, size_t i, int64_t now_ms,
                                     const char **ret_address);
 

@@ -3,10 +3,10 @@
  * The result of one probe of a component instance, as data.
  *
  * A probe sends a few requests to one API server (or to another component's metrics port). Each
- * question has an answer of its own: it may be unanswered, failed or answered, and a failure keeps
- * the last good answer with its time, so that "what did it say, and how old is that" is always
- * known. The prober (informers/probe/prober.h) fills these from the network, a recording fills them
- * from files; reconcilers only read them.
+ * request has a struct ek_probe_answer with its state: no answer yet, a good answer, or a failure.
+ * After a failure, the probe still has the content and the time of the last good answer. The prober
+ * (informers/probe/prober.h) fills probes from the network, a recording fills them from files;
+ * reconcilers only read them.
  *
  * A struct ek_probe is immutable once published and refcounted.
  */
@@ -22,8 +22,8 @@
 #include "api/groups.h"
 #include "api/version.h"
 
-/* What a process is shown of us when it is probed. Who deserves which is decided in
- * reconcilers/peers/trust.h. */
+/* The credentials that a probe sends to a process. reconcilers/peers/trust.h decides which process
+ * gets which credentials. */
 enum ek_probe_credential {
     EK_PROBE_NOT_CONTACTED,
     EK_PROBE_METRICS, /* a short-lived token that may read /metrics and nothing else */
@@ -31,14 +31,14 @@ enum ek_probe_credential {
     EK_PROBE_CREDENTIAL_MAX,
 };
 
-/* The state of one question. */
+/* The state of one request of a probe. */
 struct ek_probe_answer {
     int64_t good_at_ms;  /* wall clock of the last good answer, EK_TIME_UNSET when there is none */
     int64_t tried_at_ms; /* of the last attempt, EK_TIME_UNSET before */
     int64_t failing_at_ms; /* of the first attempt that failed since the last good answer,
                               EK_TIME_UNSET when there is none */
-    bool outdated;         /* the last good answer is of before the server was away: it may be
-                              another process now */
+    bool outdated;         /* the server was unreachable since the last good answer: another process
+                              may answer now */
     struct ek_err error;   /* of the last attempt; code 0 when it was good */
 };
 
@@ -63,7 +63,7 @@ struct ek_probe_manifests {
 };
 
 struct ek_probe {
-    /* Reachable: the transport as a whole. good_at_ms is when anything was last answered. */
+    /* Of all requests together. good_at_ms: time of the last answer to any request. */
     struct ek_probe_answer reach;
     bool proven;   /* an API server answered in this process's life, its certificate verified for
                       kubernetes.default.svc by the cluster's authority */
@@ -113,14 +113,14 @@ struct ek_probe {
 /* Returns an empty probe, one reference; aborts without memory. */
 struct ek_probe *ek_probe_new(void);
 
-/* Whether an API server takes requests, as far as the last round says. Who may not read /readyz
- * does not know: an answer to discovery has to do. */
+/* Whether /readyz succeeded in the last round. Also true when /readyz was never answered, for
+ * example without the permission to read it: callers then require the documents of discovery. */
 bool ek_probe_is_ready(const struct ek_probe *probe);
 
-/* Forgets what GET /metrics answered. */
+/* Removes the content of the answer to GET /metrics. */
 void ek_probe_clear_metrics(struct ek_probe *probe);
 
-/* Counts references; content may only be changed while there is one. NULL is fine. */
+/* Add and drop a reference; NULL is fine. Content may change only while there is one reference. */
 struct ek_probe *ek_probe_ref(const struct ek_probe *probe);
 void ek_probe_unref(struct ek_probe *probe);
 EK_CLEANUP_PTR(ek_probe, ek_probe_unref)

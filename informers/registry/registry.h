@@ -3,16 +3,16 @@
  * Reads an operator catalog from its registry, over gRPC (operator-registry,
  * pkg/api/registry.proto: GetPackage for each package in question, then ListBundles).
  *
- * The registry is whoever listens at the address that a CatalogSource names; nothing is known about
- * it, and nothing secret is sent: HTTP/2 by prior knowledge, without TLS, without credentials,
- * without a proxy, without redirects, as OLM does
- * (operator-lifecycle-manager v0.46, pkg/controller/registry/grpc/source.go). All that it sends is
- * bounded: the time and the bytes of the whole read, each message, the head of each answer.
+ * The registry is a process at the address that a CatalogSource names, and is not trusted. No
+ * secret is sent: requests are HTTP/2 by prior knowledge, without TLS, credentials, proxy or
+ * redirects, as OLM does (operator-lifecycle-manager v0.46,
+ * pkg/controller/registry/grpc/source.go). Limits apply to the time and the bytes of the whole
+ * read, to each message, and to the head of each answer.
  *
- * Each call has a connection of its own. SIGPIPE must be ignored, which ek_client_new sees to.
+ * Each call has a connection of its own. SIGPIPE must be ignored, as ek_client_new does.
  *
- * Threading: one loop thread. Hooks run from the loop, never inside ek_registry_read. Hooks must
- * not cancel the read; a hook that returns an error ends it.
+ * Threading: one loop thread. Hooks run from the loop, never inside ek_registry_read. A hook must
+ * not cancel the read; a hook that returns an error ends the read.
  */
 #ifndef INFORMERS_REGISTRY_REGISTRY_H
 #define INFORMERS_REGISTRY_REGISTRY_H
@@ -39,15 +39,15 @@ struct ek_registry_hooks {
     int (*on_bundle)(void *ctx, const struct ek_registry_bundle *bundle);
     /* Once, unless the read is cancelled. err is NULL when everything was read, and borrowed. */
     void (*on_done)(void *ctx, const struct ek_err *err);
-    /* Nothing of the read is left, cancelled or not. */
+    /* All memory of the read was released, also after a cancellation. */
     void (*on_closed)(void *ctx);
     void *ctx;
 };
 
 /*
- * Starts a read; everything in query is copied. The returned read is valid until on_done was called
- * or it is cancelled. EK_E_INVAL for an address that is none, with *ret_read untouched and no hook
- * called.
+ * Starts a read; everything in query is copied. *ret_read is valid until on_done is called or the
+ * read is cancelled. Returns EK_E_INVAL for an invalid address; then *ret_read is unchanged and no
+ * hook is called.
  */
 int ek_registry_read(uv_loop_t *loop, const struct ek_registry_query *query,
                      const struct ek_registry_hooks *hooks, struct ek_registry_read **ret_read,

@@ -12,12 +12,11 @@
 #define EK_FF_SOURCE_TEXT_SIZE 320
 
 /* Writes "host:port": spec.address, or the Service of status.registryService; "" when the source
- * has neither, or not yet. The text is the writer's of the object and must be checked before use.
- */
+ * has neither. Whoever may write the object has chosen the text: check the address before use. */
 void ek_ff_source_address(const struct ek_obj *source, char address[EK_FF_SOURCE_TEXT_SIZE]);
 
-/* Writes a text that differs from the one before when OLM has connected to the registry again, or
- * the state of its connection has changed. */
+/* Writes a text that changes when OLM connects to the registry again, when the state of the
+ * connection changes, or when the source is created again. The content may have changed then. */
 void ek_ff_source_revision(const struct ek_obj *source, char revision[EK_FF_SOURCE_TEXT_SIZE]);
 
 #endif

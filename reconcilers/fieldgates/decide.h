@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the gates of a kind make of one write: drop, freeze, warn, or deny.
+ * The effect of the gates of a kind on one write: drop, freeze, warn, or deny.
  *
- * The trie of gated paths is walked from the root. A closed gate's path gets its old value back, or
- * none when there was none, and nothing below it is looked at; below an open gate the walk goes on.
- * Frozen means neither changed nor removed; what is persisted is never lost, unless its gate has
- * allowRemoval, with which a closed field may be removed, but not set or changed; what an open
- * gate's path holds is never touched. The answer depends on gates, new and old object only, since
- * API servers ask more than once for one request.
+ * The trie of gated paths is walked from the root. A path whose gate is off gets its old value
+ * back, or is dropped if there was no old value, and the walk does not go below the path; below a
+ * gate that is on, the walk goes on. A frozen field is neither changed nor removed. With
+ * allowRemoval, a field whose gate is off may be removed, but not set or changed. A field whose
+ * gate is on is never changed. The outcome depends only on the gates and on the new and the old
+ * object, since API servers can send a request more than once.
  *
- * Model: the outcome is a JSON Patch that fits the object of the request (RFC 6902, minimal), or
- * none; and warnings, one per shallowest path. Applying the decision to its own result changes
- * nothing. Where the KEP says nothing, these rules decide (rows 1', 3', 5', 7' and 7'' of
- * decide_test.c):
+ * Model: the outcome is a JSON Patch of the object of the request (RFC 6902, minimal), or none; and
+ * one warning for each path, except for paths below another one with a warning. A second
+ * decision, about the result of the first, has no patch. Where the KEP has no rule, these
+ * rules apply (rows 1', 3', 5', 7' and 7'' of decide_test.c):
  *
- *   - A frozen value whose parent the request lacks, or has as null, is put back, and parents are
- *     made for it, but nothing else of them comes back.
- *   - Unless an open gate's own path is what the request lacks (or has as null or another type):
- *     that removal is allowed and takes what is frozen below it along, with a warning.
- *   - A parent that is a scalar or a list is left as it is: the schema says no to it.
+ *   - A frozen value whose parent is absent or null in the request is put back. The parents are
+ *     created, without their other members.
+ *   - Exception: if the request lacks the path of a gate that is on (or has null or another type
+ *     there), the removal is allowed, and removes frozen fields below the path, with a warning.
+ *   - A parent that is a scalar or a list is not changed: the schema does not allow it.
  *
- * Below [*], an item of a list or a value of a map is matched with the old one that it is: values
- * of maps by their key; items of lists of type map by their keys, wherever they are; items of other
- * lists as decide_items.c says, where a write is denied rather than guessed at. An item that no old
- * one matches is new: closed fields are dropped from it. The removal of an item is allowed, and
- * takes what is frozen in it along, with a warning; an item that comes back is new.
+ * Below [*], items of lists and values of maps are matched with the old ones: values of maps by
+ * their key, items of lists of type map by their keys, at any place, and items of other lists as
+ * decide_items.c describes; a write whose items cannot be matched is denied. An item without an old
+ * one is new: fields whose gates are off are dropped. The removal of an item is allowed, and
+ * removes frozen fields of the item, with a warning. An item that is added again is new.
  *
- * Texts (P a path, G a gate; both are cut in the middle when they are long):
+ * Warnings (P a path, G a gate; both are cut in the middle when they are long):
  *
- *   field P was dropped: feature gate G is off
- *   field P was not changed: feature gate G is off
- *   field P was not removed: feature gate G is off
- *   field P was removed with its parent, although feature gate G is off
- *   field P cannot be kept in changed items: feature gate G is off                    (denials
- * only) field P is deprecated                                (or the author's
- * fieldDeprecationWarning) and N more fields are gated or deprecated field P cannot be set: feature
- * gate G is off         (denials; also "changed", "removed"; more of them follow after "; ")
+ *   - field P was dropped: feature gate G is off
+ *   - field P was not changed: feature gate G is off
+ *   - field P was not removed: feature gate G is off
+ *   - field P was removed with its parent, although feature gate G is off
+ *   - field P is deprecated (or fieldDeprecationWarning of the gate)
+ *   - and N more fields are gated or deprecated
+ *
+ * Denials, joined by "; ":
+ *
+ *   - field P cannot be kept in changed items: feature gate G is off
+ *   - field P cannot be set: feature gate G is off (also "changed", "removed")
  *
  * Pure; any thread, with its own arena and document.
  * Source: KEP-2608, "Implementation"; README.md beside this file.
@@ -54,7 +57,8 @@
 #define EK_GATES_WARNINGS_SIZE    3584 /* octets of all together */
 #define EK_GATES_DENIED_MAX       5    /* fields that a denial names, then "and N more" */
 
-/* What /scale has for "not persisted", in mutating webhooks only: validating ones see 0. */
+/* Value of /scale for a field that is not persisted, in mutating webhooks; validating webhooks get
+ * 0. */
 #define EK_GATES_SCALE_ABSENT INT32_MIN
 
 /* A closed gate with a path that a served version lacks: an update through that version erases the
@@ -64,7 +68,7 @@ struct ek_gates_lack {
     bool status, scale; /* subresources that it has and the stored version lacks */
 };
 
-/* A list of type map in the storage version: keys tell its items apart. */
+/* A list of type map in the storage version; keys identify its items. */
 struct ek_gates_keyed_list {
     const char *each; /* path of its items, as of ek_gate_node: ".spec.ports[*]" */
     const char *const *keys;
@@ -103,14 +107,14 @@ struct ek_gates_outcome {
 
 /*
  * Decides request (CREATE or UPDATE; other operations are allowed as they are). Its object is the
- * custom resource in the storage version, or with subresource "scale" an autoscaling/v1 Scale.
- * subresource "status" looks at .status alone, and "" leaves .status alone when shape has_status;
- * all other subresources are allowed. A scale write that cannot be frozen, because nothing is
- * persisted that could be kept, is denied; and so is a write of a list whose items cannot be
- * matched. The patch is of doc, which has none of its own contents changed; the rest lives in arena
- * or is borrowed from gates and request. work (may be NULL) bounds the time. Returns 0; EK_E_LIMIT,
- * EK_E_NOMEM or EK_E_CANCELED (the work is over) when there is no outcome: such a write is to be
- * denied, whatever the failurePolicy of its gates. Source: KEP-2608, "Implementation".
+ * custom resource in the storage version, or with subresource "scale" an autoscaling/v1 Scale. For
+ * subresource "status" only .status is gated; for "" .status is not gated if shape has_status; all
+ * other subresources are allowed. A write of /scale without a persisted value to freeze is denied,
+ * and so is a write of a list whose items cannot be matched. The patch is a value of doc, whose
+ * other content does not change; the rest is in arena or borrowed from gates and request. work (may
+ * be NULL) limits the time. Returns 0; EK_E_LIMIT, EK_E_NOMEM or EK_E_CANCELED (the time is over)
+ * without an outcome: the caller denies the write, whatever the failurePolicy of the gates. Source:
+ * KEP-2608, "Implementation".
  */
 int ek_gates_decide(const struct ek_gates *gates, const struct ek_gates_shape *shape,
                     const struct ek_admission_request *request, struct ek_arena *arena,
@@ -118,12 +122,11 @@ int ek_gates_decide(const struct ek_gates *gates, const struct ek_gates_shape *s
                     struct ek_err *err);
 
 /*
- * The backstop: request, whose object is the final one, must be what the decision would leave as it
- * is (suppression being over, nothing may be left to suppress). Allowed, or denied naming the path:
- * a later mutator has put the field back. An update through a version that lacks the path of a
- * closed gate (shape->lacks) is denied, too, whatever the update changes; only an object that is
- * being deleted may be updated so. No patch and no warnings; hits only of a denial. Returns as
- * ek_gates_decide.
+ * The check of the final object of request, after all mutators: a write that ek_gates_decide would
+ * change is denied with the path, because a later mutator has put the field back. An update through
+ * a version that lacks the path of a gate that is off (shape->lacks) is denied, too, whatever the
+ * update changes, except for an object that is being deleted. The outcome has no patch and no
+ * warnings, and hits only with a denial. Returns as ek_gates_decide.
  */
 int ek_gates_verify(const struct ek_gates *gates, const struct ek_gates_shape *shape,
                     const struct ek_admission_request *request, struct ek_arena *arena,

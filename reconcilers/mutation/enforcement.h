@@ -2,9 +2,9 @@
 /*
  * The enforcer of a policy: the API servers' own plug-in, Evenkeel, or both in turns.
  *
- * Each API server either runs the plug-in MutatingAdmissionPolicy or does not; what the prober has
- * read of them (feature gates, discovery) is counted into a census, and the census decides for each
- * policy of admissionregistration.k8s.io. Evenkeel alone knows policies of evenkeel.dev. The
+ * An API server either runs the plug-in MutatingAdmissionPolicy or does not, by its feature gates
+ * and discovery. A census counts the API servers that run the plug-in, and decides for the policies
+ * of admissionregistration.k8s.io. Policies of evenkeel.dev are enforced by Evenkeel alone. The
  * rule, its reasons and its limits: README.md, "Who enforces". Pure.
  */
 #ifndef RECONCILERS_MUTATION_ENFORCEMENT_H
@@ -22,10 +22,10 @@ enum ek_plugin {
 };
 
 /*
- * Judges a probe (NULL: never probed). The gate MutatingAdmissionPolicy decides, and the resource
- * has to be served for the plug-in to know any policy. Without a sight of the gates, serving
- * version v1 means that it runs (the gate is on by default since then), and serving none of the
- * versions that it does not. Source: KEP-3962.
+ * Whether the API server of a probe (NULL: never probed) runs the plug-in: the feature gate
+ * MutatingAdmissionPolicy is on, and the resource is served. If the feature gates were not read, an
+ * API server that serves v1 runs the plug-in, because the gate is on by default in these versions;
+ * an API server that serves no version does not run it. Source: KEP-3962.
  */
 enum ek_plugin ek_plugin_of(const struct ek_probe *probe);
 
@@ -37,15 +37,16 @@ struct ek_plugin_census {
 
 void ek_plugin_census_add(struct ek_plugin_census *census, enum ek_plugin plugin);
 
-/* The newest version of mutatingadmissionpolicies that a probe has found: "v1", "v1beta1",
- * "v1alpha1"; NULL for none. Constant. */
+/* The newest version of mutatingadmissionpolicies that the API server of a probe serves: "v1",
+ * "v1beta1" or "v1alpha1"; NULL for none. Constant. */
 const char *ek_plugin_version(const struct ek_probe *probe);
 
 struct ek_enforcement {
-    bool apply;   /* we apply the policy */
-    bool confirm; /* but only where running it once more changes nothing: see confirm.h */
+    bool apply;   /* Evenkeel applies the policy */
+    bool confirm; /* with confirmation: see confirm.h */
     enum ek_enforcer enforcer;
-    char message[200]; /* for people: which servers, what to do; "" for a general sentence */
+    char message[200]; /* for the condition Enforced: the API servers and the remedy; "" where the
+                          text of the enforcer is enough */
 };
 
 /* Decides for one policy. */

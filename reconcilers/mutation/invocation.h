@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One run of the engine, and the invocations that a request has: (policy, binding, param). Not for
- * those outside this folder. Source: Kubernetes 1.36,
+ * The state of one run of the engine, and the invocations of a request: (policy, binding, param).
+ * For this folder alone. Source: Kubernetes 1.36,
  * apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go: Dispatch, CollectParams.
  */
 #ifndef RECONCILERS_MUTATION_INVOCATION_H
@@ -24,7 +24,7 @@ struct ek_invocation {
     bool reinvocable;                /* ran in an earlier pass with reinvocationPolicy IfNeeded */
 };
 
-/* Why a policy could not be run, or failed. */
+/* The denial by a policy that could not run, or that failed. */
 struct ek_denial {
     const char *message;
     const char *reason;
@@ -58,14 +58,14 @@ struct ek_run {
 };
 
 /*
- * Notes that bound's policy cannot be run or fails, which denies the request unless its
- * failurePolicy is Ignore or it is only observed. A validating policy's reason is always Invalid.
- * whole_policy: the text names no binding. reason is constant.
+ * Adds a denial: the policy of bound cannot run or fails. The request is denied, unless the
+ * failurePolicy is Ignore or the policy is only observed. The reason of a validating policy is
+ * always Invalid. whole_policy: the text does not name the binding. reason is constant.
  */
 void ek_run_deny(struct ek_run *run, const struct ek_bound *bound, bool whole_policy,
                  const char *reason, const char *message);
 
-/* Room for one more step, filled with bound and pass. NULL at the arena's end. */
+/* Adds a step of bound and pass; NULL when the arena is exhausted. */
 struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, const char *param,
                             unsigned pass);
 
@@ -73,20 +73,20 @@ struct ek_step *ek_run_step(struct ek_run *run, const struct ek_bound *bound, co
  */
 bool ek_run_is_reserved(const struct ek_admission_request *request);
 
-/* The same, or a deletion, which no mutating policy sees. */
+/* The same, or a deletion, which mutating policies do not see. */
 bool ek_run_is_exempt(const struct ek_admission_request *request);
 
-/* Finds the Namespace that the request is in, for selectors and expressions; may set run->pending.
- * A failure to read it is noted. */
+/* Finds the Namespace of the request, for selectors and expressions. Sets run->pending while the
+ * Namespace is not known, and run->namespace_failure when it cannot be read. */
 void ek_run_find_namespace(struct ek_run *run);
 
-/* True when the object lives in a namespace whose Namespace is not there, or could not be read. */
+/* True when the Namespace of the object does not exist or could not be read. */
 bool ek_run_lacks_namespace(const struct ek_run *run);
 
 /*
- * For a bound policy that needs the Namespace to match or to run: true when that could not be read
- * and the policy may not be left out for it, which ends the run with a status of 500. One whose
- * failurePolicy is Ignore, or that is only observed, is left out.
+ * For a bound policy that needs the Namespace to match or to run. Returns true when the Namespace
+ * could not be read and the run ends with a status of 500. A policy whose failurePolicy is Ignore,
+ * or that is only observed, is skipped instead, and does not end the run.
  */
 bool ek_run_needs_namespace(struct ek_run *run, const struct ek_bound *bound);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the command line of a control plane pod says of the process's versions and feature gates.
+ * The versions and feature gates that the command line of a control plane pod sets.
  *
  * kube-apiserver, kube-controller-manager and kube-scheduler take --emulated-version,
  * --min-compatibility-version and --feature-gates (component-base: compatibility/registry.go,
- * AddFlags, Kubernetes 1.36). A command line is read as a whole or not at all: where a part of it
- * cannot be read, a flag in that part could change any of the three, so nothing is known. A line
- * that the component itself would refuse is not the line of a running process and is not read
- * either. The scheduler's --config file has no field for versions or gates
- * (kubescheduler.config.k8s.io/v1), so that such a file does not matter here.
+ * AddFlags, Kubernetes 1.36). A command line is read completely or not at all: a part that cannot
+ * be read may have a flag that changes any of the three. A command line that the component would
+ * refuse is not read either, because no process runs with it. The scheduler's --config file has no
+ * field for versions or gates (kubescheduler.config.k8s.io/v1), so that such a file does not matter
+ * here.
  *
  * The work is linear in the size of the pod. Pure; any thread. Strings live in the arena or are
  * borrowed from the pod.
@@ -28,8 +28,7 @@ struct ek_pod_gate {
     bool on;
 };
 
-/* What the flags of a kube-apiserver say of the APIs that it serves and that its own parts read;
- * all zero: the defaults. */
+/* The flags of a kube-apiserver about the APIs that it serves and uses; all zero: the defaults. */
 struct ek_pod_api_flags {
     const char *runtime_config; /* all values, "a/v1=true,b/v1=false"; NULL without the flag */
     bool forward;               /* --emulation-forward-compatible */
@@ -51,9 +50,9 @@ struct ek_pod_flags {
 };
 
 /*
- * Reads the flags of component's container in pod. They are unread also when the pod does not
- * speak for a running process: the container is known not to run, or its image may be another one
- * than the spec's (ek_pod_image_read), or a static pod is being replaced by its kubelet.
+ * Reads the flags of the container of component in pod. The flags are unread also when the pod may
+ * not be that of the running process: the container does not run, its image may differ from that of
+ * the spec (ek_pod_image_read), or the kubelet is replacing the static pod.
  */
 void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct ek_arena *arena,
                        struct ek_pod_flags *ret_flags);
@@ -67,8 +66,8 @@ void ek_pod_flags_read(const struct ek_obj *pod, const char *component, struct e
 void ek_pod_flagz_read(const char *const *flags, size_t n, struct ek_arena *arena,
                        struct ek_pod_flags *ret_flags);
 
-/* Reads n arguments of a kube-apiserver that runs nowhere yet, as a manifest has them: only apis
- * and unread are set. Words that are no flags do not count. */
+/* Reads n arguments of a kube-apiserver from a manifest. Only apis and unread are set. Words that
+ * are not flags are ignored. */
 void ek_pod_api_flags_read(const char *const *args, size_t n, struct ek_arena *arena,
                            struct ek_pod_flags *ret_flags);
 

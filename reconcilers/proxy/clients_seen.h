@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clients that proxies have seen, read from the metrics of the proxies, and judged by the
- * versions of the API servers (KEP-4330, "Skew"). The versions are the word of the clients; a
- * verdict of a client counts nowhere but in the list.
+ * versions of the API servers (KEP-4330, "Skew"). Clients report their versions themselves, so that
+ * a verdict of a client has no effect outside of the list.
  *
- * A page is text in the format of Prometheus. Of a page the names of clients and the minor versions
- * that client_version.h has are taken, and nothing else, whoever has made the page. Pure; any
- * thread.
+ * A page is text in the format of Prometheus, and is not trusted: only the names of clients and the
+ * minor versions that client_version.h has are read. Pure; any thread.
  */
 #ifndef RECONCILERS_PROXY_CLIENTS_SEEN_H
 #define RECONCILERS_PROXY_CLIENTS_SEEN_H
@@ -14,7 +13,7 @@
 #include "api/base/buf.h"
 #include "reconcilers/proxy/client_version.h"
 
-/* More are left out: seven clients, by the versions that are distinguished. */
+/* Further rows are dropped. There are seven clients, each with some 20 versions. */
 #define EK_CLIENTS_SEEN_MAX 128
 
 struct ek_client_seen {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an answer of the server under rehearsal says of an object or of a kind. Pure. */
+/* The meaning of an answer of the rehearsed server for an object or a kind. Pure. */
 #ifndef RECONCILERS_REHEARSE_ANSWERS_H
 #define RECONCILERS_REHEARSE_ANSWERS_H
 
 #include "api/base/err.h"
 #include "reconcilers/rehearse/report.h"
 
-/* What was requested. */
+/* The request. */
 enum ek_rehearse_request {
     EK_REHEARSE_READ,   /* a list, or one object */
     EK_REHEARSE_UPDATE, /* the unchanged object, as a dry run or not */
@@ -14,8 +14,8 @@ enum ek_rehearse_request {
 };
 
 enum ek_rehearse_answer {
-    EK_REHEARSE_FINE,        /* done, or the object is gone: nothing to report */
-    EK_REHEARSE_CHANGED,     /* the object has changed meanwhile: to be read and tried again */
+    EK_REHEARSE_FINE,        /* success, or the object was deleted: no finding */
+    EK_REHEARSE_CHANGED,     /* a conflict: read the object and repeat the request */
     EK_REHEARSE_ENCRYPTED,   /* the server has no key for what is stored */
     EK_REHEARSE_WEBHOOK,     /* a conversion webhook would be called, and cannot be */
     EK_REHEARSE_UNDECODABLE, /* what is stored cannot be decoded or converted */
@@ -30,8 +30,8 @@ enum ek_rehearse_answer {
 enum ek_rehearse_answer ek_rehearse_answer_of(enum ek_rehearse_request request,
                                               const struct ek_err *err);
 
-/* How many objects the page of a list has to have that is requested again after err, of limit
- * objects before: fewer where the answer was too large or late. 0: not to be requested again. */
+/* The limit with which a page of a list is requested again after err, where limit was the limit
+ * before: a lower one if the answer was too large or too late. 0: do not request the page again. */
 unsigned ek_rehearse_page_limit(unsigned limit, const struct ek_err *err);
 
 /* The rule of findings ("undecodable") and their severity; "" for FINE and CHANGED. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of every component instance: the middle of the skew reconciler.
+ * The facts of each component instance, from which the skew reconciler judges.
  *
- * Collected from a view (ek_skew_facts_collect), read by the judge. A fact always says where it
- * comes from; what could not be observed is unknown with a reason, never guessed silently.
- * Everything is borrowed from the view or lives in the arena.
+ * ek_skew_facts_collect makes the facts of a view. A fact has its source. A value that could not be
+ * observed is unknown and has a reason; an assumed value is marked as assumed. Everything is
+ * borrowed from the view or in the arena.
  */
 #ifndef RECONCILERS_SKEW_FACTS_H
 #define RECONCILERS_SKEW_FACTS_H
@@ -40,8 +40,8 @@ enum ek_source {
 };
 const char *ek_source_name(enum ek_source source); /* "VersionInfo", "Version", ... CamelCase */
 
-/* Which versions two answers from one address contradict each other about: the named one, and those
- * that follow from it. Each of them may be of another process. */
+/* The versions about which two answers from one address disagree: the named version, and those that
+ * follow from it. The answers may be from different processes. */
 enum ek_disputed {
     EK_DISPUTED_NONE,
     EK_DISPUTED_MIN_COMPAT,
@@ -50,11 +50,11 @@ enum ek_disputed {
 };
 
 /*
- * The versions of one instance. assumed_* means that nothing was read, or nothing but what may be
- * of a process before, and that the value is a guess for display: it proves neither a violation nor
- * compliance. What follows from other readings
- * without a choice is no assumption: binaries up to 1.31 cannot emulate, and those before 1.35 have
- * no
+ * The versions of one instance.
+ *
+ * assumed_*: the version was not read from the running process, and the value is a guess for
+ * display, which proves neither a violation nor compliance. A version that follows from the binary
+ * version is not assumed: binaries up to 1.31 cannot emulate, and binaries before 1.35 have no
  * --min-compatibility-version.
  */
 struct ek_versions {
@@ -64,10 +64,10 @@ struct ek_versions {
     bool assumed_min_compat;                            /* MCV := EV-1, not below max(BV-3, 1.31) */
     enum ek_source source;                              /* of binary */
     enum ek_source emulation_source, min_compat_source; /* EK_SOURCE_NONE: unknown or assumed */
-    bool unproven; /* binary is the word of a pod that proves nothing
+    bool unproven; /* binary is from a pod that is not proven to be of the control plane
                       (ek_pod_is_proven) */
-    bool no_pod;   /* of an instance that no pod is seen of: its image, flags and metrics
-                      cannot be read */
+    bool no_pod;   /* no pod of the instance is visible: its image, flags and metrics cannot be
+                      read */
     enum ek_disputed disputed; /* API servers; assumed_* is set for what is disputed, too */
     const char *unread; /* why no source reports the emulation version, a clause; may be "" or
                            NULL where it is known */

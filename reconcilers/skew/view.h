@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The skew reconciler's input and output. Everything it may know is in struct ek_skew_view, at one
- * instant; everything it wants done is in struct ek_skew_plan. ek_skew_plan_make is pure and total.
+ * The input and the output of the skew reconciler: struct ek_skew_view has all observations, as of
+ * one time, and struct ek_skew_plan has all intents. ek_skew_plan_make is pure and total.
  *
- *   view  --roster-->  who the API servers are, which addresses may be called
+ *   view  --roster-->  the API servers, and the addresses that may be called
  *         --facts--->  per component instance: versions, from which source, how fresh
  *         --judge--->  a verdict per instance, violations, differences between peers
  *         --status-->  the ControlPlane status and its conditions; Events for what changed
  *
- * All pointers in a view are borrowed for the call; all of a plan lives in its arena or is owned
- * by it.
+ * All pointers in a view are borrowed for the call. The content of a plan is in its arena or owned
+ * by the plan.
  */
 #ifndef RECONCILERS_SKEW_VIEW_H
 #define RECONCILERS_SKEW_VIEW_H
@@ -27,7 +27,7 @@ struct ek_view; /* reconcilers/peers/view.h */
 struct ek_skew_view {
     int64_t now_ms;                     /* wall clock */
     const struct ek_obj *control_plane; /* the ControlPlane named "cluster"; NULL: not there yet */
-    const char *control_plane_why;      /* what forbids to read it; NULL when nothing does */
+    const char *control_plane_why;      /* error of reading the ControlPlane; NULL: none */
     struct ek_objs leases;              /* kube-system */
     struct ek_objs candidates;          /* LeaseCandidates, kube-system */
     struct ek_objs endpoint_slices;     /* default */
@@ -46,7 +46,7 @@ struct ek_skew_view {
     const struct ek_view *documents; /* as returned; set by the plan */
 };
 
-/* Something that should be probed, and what it may be shown (reconcilers/peers/trust.h). */
+/* An address to probe, and the credentials for it (reconcilers/peers/trust.h). */
 struct ek_probe_target {
     const char *component; /* "kube-apiserver", "kube-controller-manager", "kube-scheduler" */
     const char *address;   /* "ip:port" */
@@ -61,7 +61,7 @@ struct ek_skew_event {
     const char *note; /* at most 1 kB */
 };
 
-/* Numbers for /metrics, ready made so that the exporter decides nothing. Borrowed from the plan. */
+/* A sample for /metrics. Borrowed from the plan. */
 struct ek_skew_metric {
     const char *name;         /* full metric name */
     const char *labels[8][2]; /* name, value; ends at the first NULL name */
@@ -83,13 +83,13 @@ struct ek_skew_plan {
     size_t n_events;
     struct ek_skew_metric *metrics;
     size_t n_metrics;
-    int64_t requeue_after_ms; /* when time alone will change the outcome, 0 for never */
+    int64_t requeue_after_ms; /* time until the plan may change by itself, 0 for never */
     int64_t probe_interval_ms;
-    int64_t probe_timeout_ms;       /* for each question */
+    int64_t probe_timeout_ms;       /* of each request */
     const struct ek_bounds *bounds; /* versions of the API servers (reconcilers/skew/policy.h) */
     struct ek_peer_table
         *peers; /* the API servers, for other subjects; the plan owns one reference */
-    const struct ek_skew_facts *facts; /* facts of which the plan was made, for other subjects */
+    const struct ek_skew_facts *facts; /* facts from which the plan was made, for other subjects */
     const struct ek_skew_spec *spec;
     bool probed;   /* every target was probed once at least, other components included */
     int exit_code; /* for `evenkeel check`: 0 supported, 2 violations, 3 unknown only */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The benches: each prints what it measured, as ratios to a reference that ran beside it where
- * there is one. They judge nothing: a machine that does other things meanwhile makes no failure.
+ * The benches: each prints its measurements, as ratios to a reference implementation where there is
+ * one. No bench fails because of a measurement, since other load on the machine changes it.
  *
- * A bench returns 0, or 77 when it lacks something. Roles are what this program runs as its own
- * children, with the arguments after the role's name.
+ * A bench returns 0, or 77 when a program or file that it needs is missing. The functions with the
+ * suffix _main are roles: the program starts itself as a child with the name of the role and the
+ * arguments args.
  */
 #ifndef TEST_BENCH_BENCH_H
 #define TEST_BENCH_BENCH_H

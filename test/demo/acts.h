@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The acts of the demo: a table of what happens to the cluster and what Evenkeel must say then.
+ * The acts of the demo: a table of changes of the cluster and of the status that Evenkeel must
+ * report after each.
  *
- * An act is over when the status holds everything that it expects, read through the API; one that
- * does not get there in time fails the demo. So a demo that ends well is a proof of the whole
- * program at work. Not thread safe.
+ * An act ends when the status, read through the API, has all expected values. An act that does not
+ * end in time fails the demo. Not thread safe.
  */
 #ifndef TEST_DEMO_ACTS_H
 #define TEST_DEMO_ACTS_H

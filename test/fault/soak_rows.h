@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each fault by itself: what a client that meets it says, how long it waits between its tries, and
- * that it recovers; then the controller under the same fault. Threading: the main thread.
+ * Tests each fault alone: the error of a client, the time between its attempts, and its recovery;
+ * then the controller with the same fault. Threading: the main thread.
  */
 #ifndef TEST_FAULT_SOAK_ROWS_H
 #define TEST_FAULT_SOAK_ROWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop with an API client on it, and outcomes kept as values: the scaffold of client tests.
- * Nothing waits without limit: a watchdog ends the program with a message.
+ * For tests of the API client: a loop with a client, and the outcomes of requests as values. A
+ * watchdog ends the program with a message when a test waits too long.
  */
 #ifndef TEST_SUPPORT_CLIENTBENCH_H
 #define TEST_SUPPORT_CLIENTBENCH_H
@@ -21,7 +21,7 @@ struct clientbench {
     bool closing, closed;
 };
 
-/* What a request came to; strings are owned. */
+/* The outcome of a request; strings are owned. */
 struct outcome {
     int n_done; /* how often on_done was called */
     int status;
@@ -39,10 +39,11 @@ struct outcome {
 /* Starts a loop and a client; fails the test when the client does not come up. */
 void clientbench_start(struct clientbench *bench, const struct ek_client_config *config);
 
-/* Starts closing the client, from wherever the test is. */
+/* Begins to close the client; may be called from a callback of the loop. */
 void clientbench_close(struct clientbench *bench);
 
-/* Closes the client unless that is under way, runs the loop until it is empty, and closes it. */
+/* Closes the client if clientbench_close was not called, runs the loop until no handle is left, and
+ * closes the loop. */
 void clientbench_stop(struct clientbench *bench);
 
 /* Runs the loop until *flag is not 0. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Discovery documents from the JSON of a test. What cannot be read fails the running test. */
+/* Discovery documents from the JSON of a test. A document that cannot be read fails the test. */
 #ifndef TEST_SUPPORT_GROUPS_FIXTURE_H
 #define TEST_SUPPORT_GROUPS_FIXTURE_H
 

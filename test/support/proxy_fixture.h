@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A proxy on a loop in a thread of its own, in front of two scripted API servers, "a" and "b", that
- * speak TLS; and blocking clients for the test's thread (test/support/http_fixture.h has their
- * functions). By the view, both serve core pods, "a" alone apps/v1 deployments, "b" alone batch/v1
- * jobs.
+ * A proxy in a thread with a loop of its own, and two scripted API servers behind it, "a" and "b",
+ * over TLS. The thread of the test uses blocking clients (test/support/http_fixture.h). In the view
+ * of the proxy, both API servers serve pods, only "a" serves deployments (apps/v1), and only "b"
+ * serves jobs (batch/v1).
  */
 #ifndef TEST_SUPPORT_PROXY_FIXTURE_H
 #define TEST_SUPPORT_PROXY_FIXTURE_H
@@ -30,8 +30,8 @@ struct proxy_fixture_server {
 struct proxy_fixture {
     struct proxy_fixture_server servers[2];
     testserver_fn handler; /* ctx: the server; called for each request */
-    bool alike;            /* by the view, both serve what "a" does */
-    int n_more;            /* and so many resources more */
+    bool alike;            /* in the view, "b" serves the same resources as "a" */
+    int n_more;            /* number of further resources that both serve in the view */
     struct testpki_cert authority, leaf;
     struct ek_proxy_board *board;
     struct ek_metrics *registry;
@@ -54,13 +54,13 @@ struct proxy_fixture {
     uv_sem_t idle;
 };
 
-/* Starts both servers and publishes the view; then the caller changes config and calls the other.
- */
+/* Starts both servers and publishes the view. The caller may then change config before
+ * proxy_fixture_start, which starts the proxy. */
 void proxy_fixture_prepare(struct proxy_fixture *fixture, testserver_fn handler);
 void proxy_fixture_start(struct proxy_fixture *fixture);
 void proxy_fixture_stop(struct proxy_fixture *fixture);
 
-/* Makes a view of what servers say, and publishes it. */
+/* Makes a view from the members of servers, and publishes the view. */
 void proxy_fixture_publish(struct proxy_fixture *fixture);
 
 /* Ends a server: nobody listens at its address any more. */
@@ -74,12 +74,12 @@ void proxy_fixture_end_users(struct proxy_fixture *fixture);
 
 struct ek_proxy_stats proxy_fixture_stats(struct proxy_fixture *fixture);
 
-/* Waits until no request is in flight, and no client is connected. */
+/* Waits until no request is in flight and no client is connected. */
 void proxy_fixture_wait_idle(struct proxy_fixture *fixture);
 
 int proxy_fixture_connect(const struct proxy_fixture *fixture);
 
-/* One request on a connection of its own; the whole response, owned. */
+/* Sends one GET request on a new connection. Returns the whole response, owned. */
 char *proxy_fixture_get(const struct proxy_fixture *fixture, const char *path);
 
 #endif
