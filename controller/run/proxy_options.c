@@ -128,9 +128,9 @@ static const struct ek_flag proxy_flags[] = {
      AT(answer_ms),
      .initial = "75s",
      .help =
-         "How long an API server may take to begin its response, from 1s to 1h; then 503. To be "
-         "longer than --request-timeout of the API servers (60s). Watches, logs and exec have "
-         "no such limit"},
+         "How long an API server may take to begin its response, from 1s to 1h; then 503. Set "
+         "a longer time than --request-timeout of the API servers (60s). Watches, logs and exec "
+         "have no such limit"},
     {.name = "access-log",
      .type = EK_FLAG_BOOL,
      AT(access_log),

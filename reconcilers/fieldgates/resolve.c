@@ -79,7 +79,7 @@ static int read_versions(struct lint *l, struct ek_err *err)
     size_t i, n;
 
     if (yyjson_arr_size(list) >= VERSIONS_MAX)
-        return ek_err_set(err, EK_E_LIMIT, "%s has %zu versions, %d can be looked at",
+        return ek_err_set(err, EK_E_LIMIT, "%s has %zu versions, more than the limit of %d",
                           ek_json_str(l->root, "metadata", "name", NULL), yyjson_arr_size(list),
                           VERSIONS_MAX - 1);
     l->n_versions = 1;
@@ -355,8 +355,8 @@ static bool report_lacking(struct lint *l, const struct version *v)
 {
     if (l->out->crd.converts)
         SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, false,
-            "version %s has no %s: that writes through it keep the field is up to the conversion "
-            "webhook",
+            "version %s has no %s: the conversion webhook must keep the field in writes through "
+            "this version",
             v->name, l->path->text);
     else if (l->gate->on)
         SAY(l, EK_GATE_PATH_NOT_IN_VERSION, v, false,
@@ -394,8 +394,9 @@ static void check_scale(struct lint *l, const struct version *v)
 
     if (v->replicas && !l->versions[0].replicas && ek_field_path_covers(l->path, v->replicas)) {
         SAY(l, EK_GATE_SCALE_BY_VERSION, v, true,
-            "version %s has a /scale, which sets %s, the stored version has none: no webhook is "
-            "asked about it; let the stored version have one, too, or none of them",
+            "version %s has the subresource scale, which sets %s, and the stored version has none: "
+            "no webhook receives writes of the subresource; let the stored version have the "
+            "subresource, too, or no version",
             v->name, v->replicas->text);
         return;
     }
@@ -406,8 +407,8 @@ static void check_scale(struct lint *l, const struct version *v)
     SAY(l, EK_GATE_SCALE_BY_VERSION, v, !converts,
         "/scale of version %s sets %s, that of others %s: %s", v->name, v->replicas->text,
         first->text,
-        converts ? "that both mean the same is up to the conversion webhook"
-                 : "it is not known which of them a request means; let specReplicasPath be one");
+        converts ? "the conversion webhook must give both the same value"
+                 : "it is not known which of them a request sets; use one specReplicasPath");
 }
 
 /* ---- The whole ---- */
@@ -441,8 +442,7 @@ static void check_path(struct lint *l)
         report_unverified(l, &place);
     if (place.map_key)
         SAY(l, EK_GATE_PATH_MAP_KEY, storage, false,
-            "%s goes through a map and names one of its keys; all other keys are open",
-            l->path->text);
+            "%s names one key of a map; the other keys are not gated", l->path->text);
     if ((place.kind != EK_PLACE_DECLARED && place.kind != EK_PLACE_UNKNOWN) ||
         l->gate->stage == EK_GATE_STABLE)
         return;
@@ -522,7 +522,6 @@ int ek_gates_resolve(const struct ek_gates *gates, yyjson_val *crd, struct ek_ar
     put_grave_first(l);
     ek_schema_unref(l->compiled);
     if (ek_arena_exhausted(arena))
-        return ek_err_set(err, EK_E_LIMIT, "%s: looking at its gates takes too much memory",
-                          gates->name);
+        return ek_err_set(err, EK_E_LIMIT, "%s: the gates take too much memory", gates->name);
     return 0;
 }

@@ -172,7 +172,7 @@ static struct ek_cond paths_resolved(const struct out *o)
 
     if (!f->resolution)
         return (struct ek_cond){"PathsResolved", EK_COND_UNKNOWN, "NotFound",
-                                "there is no schema to look them up in"};
+                                "the paths cannot be resolved without a schema"};
     first = find_such(f, false, UNRESOLVED, &n);
     if (first)
         return (struct ek_cond){"PathsResolved", EK_COND_FALSE, ek_gate_finding_name(first->kind),

@@ -383,12 +383,12 @@ static struct ek_skew_cond manifests_consistent(const struct ek_skew_report *r,
     for (size_t i = 0; i < c->n_rows; i++) {
         const struct ek_manifests_difference *row = &r->differences.manifests_rows[i];
         if (row->differs_at.n > 0)
-            blame(&all, ek_arena_printf(arena, "those of %s are others at %s than at %s",
+            blame(&all, ek_arena_printf(arena, "the manifests of %s differ between %s and %s",
                                         row->plugin, some_text(arena, &row->differs_at),
                                         some_text(arena, &row->loaded_by)));
         if (row->missing_from.n > 0)
-            blame(&all, ek_arena_printf(arena, "those of %s are not loaded at %s", row->plugin,
-                                        some_text(arena, &row->missing_from)));
+            blame(&all, ek_arena_printf(arena, "the manifests of %s are not loaded at %s",
+                                        row->plugin, some_text(arena, &row->missing_from)));
     }
     if (c->drift)
         return cond(arena, EK_COND_FALSE, "AdmissionManifestsDiffer",
