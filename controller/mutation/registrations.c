@@ -42,3 +42,19 @@ void ek_registration_write_done(struct ek_registration_write *write)
 {
     yyjson_mut_doc_free(write->doc);
 }
+
+void ek_registration_standing_read(const struct ek_mutation_state *state,
+                                   const struct ek_mutation_watch *watch,
+                                   const struct ek_webhooks_options *options,
+                                   enum ek_registration_kind kind, yyjson_mut_doc *doc,
+                                   struct ek_registration_standing *ret_standing)
+{
+    const struct ek_store *store = ek_mutation_watch_store(watch, ek_registration_resources[kind]);
+    const struct ek_obj *live = ek_store_get(store, EK_REGISTRATION_NAME);
+    struct ek_webhooks_options all = *options;
+
+    all.ca_bundle = NULL;
+    ret_standing->content =
+        ek_registration_write(&state->registrations[kind], state->bound, &all, doc);
+    ret_standing->live = live ? ek_obj_root(live) : NULL;
+}

@@ -7,6 +7,7 @@
 #define CONTROLLER_MUTATION_REGISTRATIONS_H
 
 #include "controller/mutation/state.h"
+#include "reconcilers/mutation/registered.h"
 
 /* Which rows of the watch the two are. */
 extern const enum ek_mutation_resource ek_registration_resources[EK_REGISTRATION_KINDS];
@@ -27,6 +28,15 @@ void ek_registration_write_plan(const struct ek_mutation_state *state,
                                 enum ek_registration_kind kind,
                                 struct ek_registration_write *ret_write);
 void ek_registration_write_done(struct ek_registration_write *write);
+
+/* Reads how registration kind of state, which could not be written, stands beside the store of
+ * watch. ret_standing: its content is a value of doc, its live belongs to the store; error and
+ * waits are the caller's. */
+void ek_registration_standing_read(const struct ek_mutation_state *state,
+                                   const struct ek_mutation_watch *watch,
+                                   const struct ek_webhooks_options *options,
+                                   enum ek_registration_kind kind, yyjson_mut_doc *doc,
+                                   struct ek_registration_standing *ret_standing);
 
 EK_CLEANUP(ek_registration_write, ek_registration_write_done)
 

@@ -121,7 +121,8 @@ bool ek_mutation_statuses_plan(struct ek_mutation_statuses *statuses,
                                struct ek_mutation_state *state,
                                const struct ek_mutation_watch *watch,
                                struct ek_mutation_reporter *reporter,
-                               const struct ek_refusal_servers *servers, int64_t now_ms,
+                               const struct ek_refusal_servers *servers,
+                               const struct ek_policy_unregistered *unregistered, int64_t now_ms,
                                struct ek_intents *intents)
 {
     struct params *params = ek_xalloc(sizeof *params);
@@ -134,6 +135,7 @@ bool ek_mutation_statuses_plan(struct ek_mutation_statuses *statuses,
         .n_params = params->n,
         .servers = servers,
         .schemas_error = ek_mutation_schemas_error(ek_mutation_watch_schemas(watch)),
+        .unregistered = unregistered,
         .now_ms = now_ms,
     };
     ek_mutation_state_check_types(state, watch);

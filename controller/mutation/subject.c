@@ -20,8 +20,8 @@
 
 #define NAME_SIZE 256
 
-/* Intents of the first stage; those of statuses have none. */
-#define TAG_REGISTRATION 1
+/* Intents of the first stage, by kind; those of statuses have none. */
+#define TAG_REGISTRATION(kind) ((int)(kind) + 1)
 
 struct mutation {
     struct ek_controller *controller;
@@ -34,9 +34,13 @@ struct mutation {
     struct ek_plugin_census census;
     struct ek_refusal_servers servers;
     struct ek_loading loading;
-    size_t publishers[EK_REGISTRATION_KINDS]; /* of the webhook's certificates */
-    bool is_loading;                          /* params or schemas, in the state as observed last */
-    bool published;                           /* there is a snapshot */
+    size_t publishers[EK_REGISTRATION_KINDS];       /* of the webhook's certificates */
+    struct ek_err unwritten[EK_REGISTRATION_KINDS]; /* why the last run did not write; code 0: it
+                                                       did, or had nothing to write */
+    bool waits[EK_REGISTRATION_KINDS];              /* unwritten because requests could not be
+                                                       answered yet */
+    bool is_loading;         /* params or schemas, in the state as observed last */
+    bool published;          /* there is a snapshot */
     bool without_conditions; /* an API server refused the match conditions of policies */
     int n_closing;
     void (*done)(void *ctx);
@@ -128,6 +132,15 @@ static void publish(void *subject)
 
 /* ---- Writing ---- */
 
+static struct ek_webhooks_options options_of(const struct mutation *m, const char *bundle)
+{
+    struct ek_webhooks_options options = ek_webhook_registration_options(&m->env->serving, bundle);
+
+    options.without_conditions = m->without_conditions;
+    options.with_definitions = m->env->serving.webhook != NULL;
+    return options;
+}
+
 static void plan_registration(struct mutation *m, enum ek_registration_kind kind,
                               struct ek_intents *intents)
 {
@@ -135,21 +148,22 @@ static void plan_registration(struct mutation *m, enum ek_registration_kind kind
     const struct ek_resource *resource =
         ek_mutation_watch_resource(m->watch, ek_registration_resources[kind]);
     EK_AUTOFREE char *bundle = ek_webhook_registration_bundle(serving);
-    struct ek_webhooks_options options = ek_webhook_registration_options(serving, bundle);
+    const struct ek_webhooks_options options = options_of(m, bundle);
     EK_AUTO(ek_registration_write) w;
-    struct ek_err err = {0};
 
-    options.without_conditions = m->without_conditions;
-    options.with_definitions = serving->webhook != NULL;
+    m->unwritten[kind] = (struct ek_err){0};
+    m->waits[kind] = false;
     ek_registration_write_plan(&m->state, m->watch, &options, kind, &w);
     ek_webhook_registration_report(serving, m->publishers[kind], bundle, w.carries);
     if (w.current)
         return;
-    if (!w.withdraws && ek_webhook_registration_waits(serving, bundle, &err)) {
+    m->waits[kind] =
+        !w.withdraws && ek_webhook_registration_waits(serving, bundle, &m->unwritten[kind]) != NULL;
+    if (m->waits[kind])
         ek_intents_again(intents, EK_WEBHOOKS_NOT_READY_MS);
-        return;
-    }
-    ek_webhooks_apply(intents, resource, EK_REGISTRATION_NAME, w.content)->tag = TAG_REGISTRATION;
+    else
+        ek_webhooks_apply(intents, resource, EK_REGISTRATION_NAME, w.content)->tag =
+            TAG_REGISTRATION(kind);
 }
 
 static bool plan_registrations(void *subject, int64_t now_ms, struct ek_arena *arena,
@@ -165,14 +179,33 @@ static bool plan_registrations(void *subject, int64_t now_ms, struct ek_arena *a
     return false;
 }
 
+static struct ek_policy_unregistered *find_unregistered(const struct mutation *m,
+                                                        struct ek_arena *arena)
+{
+    struct ek_registration_standing standings[EK_REGISTRATION_KINDS] = {0};
+    const struct ek_webhooks_options options = options_of(m, NULL);
+    yyjson_mut_doc *doc = ek_json_doc_new();
+
+    for (int kind = 0; kind < EK_REGISTRATION_KINDS; kind++) {
+        if (!m->unwritten[kind].code)
+            continue;
+        ek_registration_standing_read(&m->state, m->watch, &options, kind, doc, &standings[kind]);
+        standings[kind].error = m->unwritten[kind].message;
+        standings[kind].waits = m->waits[kind];
+    }
+    struct ek_policy_unregistered *blocks = ek_policies_unregistered(&m->state, standings, arena);
+    yyjson_mut_doc_free(doc);
+    return blocks;
+}
+
 static bool plan_statuses(void *subject, int64_t now_ms, struct ek_arena *arena,
                           struct ek_intents *intents)
 {
     struct mutation *m = subject;
+    EK_AUTOFREE struct ek_policy_unregistered *unregistered = find_unregistered(m, arena);
 
-    (void)arena;
     return ek_mutation_statuses_plan(&m->statuses, &m->state, m->watch, m->reporter, &m->servers,
-                                     now_ms, intents);
+                                     unregistered, now_ms, intents);
 }
 
 /* A refused registration is written again without match conditions; if they were not the reason,
@@ -181,11 +214,17 @@ static void answered(void *subject, const struct ek_intent *intent, const struct
                      struct ek_err *err)
 {
     struct mutation *m = subject;
+    int kind = 0;
 
     (void)obj;
-    if (intent->tag != TAG_REGISTRATION || m->without_conditions ||
-        ek_apply_classify(err) != EK_APPLY_TERMINAL)
+    while (kind < EK_REGISTRATION_KINDS && intent->tag != TAG_REGISTRATION(kind))
+        kind++;
+    if (kind == EK_REGISTRATION_KINDS)
         return;
+    if (m->without_conditions || ek_apply_classify(err) != EK_APPLY_TERMINAL) {
+        m->unwritten[kind] = *err;
+        return;
+    }
     if (m->env->log)
         ek_log_error(m->env->log, err,
                      "Registering webhooks without the policies' match conditions");

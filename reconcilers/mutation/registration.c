@@ -74,7 +74,7 @@ static const struct ek_rules *rules_of(const struct ek_bound *bound)
     return policy;
 }
 
-static bool is_registered(enum ek_registration_kind kind, const struct ek_bound *bound)
+bool ek_registration_is_wanted(enum ek_registration_kind kind, const struct ek_bound *bound)
 {
     const struct ek_rules *rules = rules_of(bound);
     bool observed = bound->policy->enforcement == EK_POLICY_OBSERVE;
@@ -195,7 +195,7 @@ static void plan_sort(struct ek_registration *r, const struct ek_bound *bound, s
     size_t first = r->n_entries;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_registered(r->kind, &bound[i]) || sort_of(r->kind, &bound[i]) != sort)
+        if (!ek_registration_is_wanted(r->kind, &bound[i]) || sort_of(r->kind, &bound[i]) != sort)
             continue;
         size_t e = first;
         while (e < r->n_entries && !fits(&r->entries[e], rules_of(&bound[i])))

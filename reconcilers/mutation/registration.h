@@ -74,6 +74,9 @@ void ek_registration_plan(enum ek_registration_kind kind, const struct ek_bound 
                           struct ek_registration *ret_registration);
 void ek_registration_done(struct ek_registration *registration);
 
+/* Whether a bound policy is to be registered, as ek_registration_plan says. */
+bool ek_registration_is_wanted(enum ek_registration_kind kind, const struct ek_bound *bound);
+
 /* The i-th of the names that entries of a kind have as long as no versions differ; NULL beyond the
  * last. Serving a set for each at all times lets replicas come and go without refusals. */
 const char *ek_registration_name(enum ek_registration_kind kind, size_t i);

@@ -83,8 +83,8 @@ static void add_bindings(struct ek_mutation_state *next, const struct ek_mutatio
 
 /* ---- Joining ---- */
 
-static struct ek_policy_entry *find_policy(const struct ek_mutation_state *state, bool native,
-                                           const char *name)
+struct ek_policy_entry *ek_mutation_state_find(const struct ek_mutation_state *state, bool native,
+                                               const char *name)
 {
     /* Both groups stand in the order of their names. */
     size_t low = 0, high = state->n_policies;
@@ -108,7 +108,7 @@ static void decide(struct ek_mutation_state *state, const struct ek_plugin_censu
 {
     for (size_t i = 0; i < state->n_policies; i++) {
         struct ek_policy_entry *e = &state->policies[i];
-        e->shares_name = find_policy(state, !e->policy->native, e->policy->name) != NULL;
+        e->shares_name = ek_mutation_state_find(state, !e->policy->native, e->policy->name) != NULL;
         ek_enforcement_decide(e->policy, census, &e->enforcement);
         if (serving || !e->enforcement.apply)
             continue;
@@ -126,7 +126,7 @@ static void join_bindings(struct ek_mutation_state *state)
 
     for (size_t i = 0; i < state->n_bindings; i++) {
         struct ek_binding_entry *b = &state->bindings[i];
-        b->of = find_policy(state, b->binding->native, b->binding->policy_name);
+        b->of = ek_mutation_state_find(state, b->binding->native, b->binding->policy_name);
         if (b->of)
             b->of->n_bindings++;
     }
@@ -152,7 +152,8 @@ static void note_order(struct ek_mutation_state *state)
         const struct ek_policy *policy = state->bound[i].policy;
         if (policy == before)
             continue;
-        find_policy(state, policy->native, policy->name)->after = before ? before->name : "";
+        ek_mutation_state_find(state, policy->native, policy->name)->after =
+            before ? before->name : "";
         before = policy;
     }
 }

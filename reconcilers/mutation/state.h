@@ -67,4 +67,9 @@ void ek_mutation_state_plan(struct ek_mutation_state *state,
                             const struct ek_mutation_inputs *inputs);
 void ek_mutation_state_done(struct ek_mutation_state *state);
 
+/* The policy of that name, of admissionregistration.k8s.io if native and else of evenkeel.dev; NULL
+ * for none. Borrowed until the next plan. */
+struct ek_policy_entry *ek_mutation_state_find(const struct ek_mutation_state *state, bool native,
+                                               const char *name);
+
 #endif

@@ -190,6 +190,10 @@ static struct ek_cond enforced(const struct out *o)
     if (f->policy->enforcement == EK_POLICY_OBSERVE && f->enforcer == EK_ENFORCER_NOBODY)
         return (struct ek_cond){"Enforced", EK_COND_FALSE, "ObservedOnly",
                                 "enforcement is Observe: the policy is evaluated and not applied"};
+    if (f->unregistered.reason)
+        return (struct ek_cond){"Enforced",
+                                f->unregistered.unknown ? EK_COND_UNKNOWN : EK_COND_FALSE,
+                                f->unregistered.reason, f->unregistered.message};
     if (f->block.reason && is_by_evenkeel(f->enforcer))
         return (struct ek_cond){"Enforced", EK_COND_FALSE, f->block.reason, f->block.message};
     return (struct ek_cond){"Enforced", says[f->enforcer].status, says[f->enforcer].reason,

@@ -12,7 +12,8 @@
  *   TypesChecked  expressions fit the schemas of the matched kinds; findings are listed
  *   Bound         a binding names the policy
  *   Enforced      an API server or Evenkeel applies the policy; the reason names which. False when
- *                 Evenkeel cannot answer matching requests as the policy is written (blocked.h)
+ *                 Evenkeel cannot answer matching requests as the policy is written (blocked.h), or
+ *                 gets no requests for the policy (registered.h)
  *   Converging    no policy undoes the changes of another; fights are listed
  *   Ready         Compiled, Bound and Enforced are True, and neither TypesChecked nor Converging is
  *                 False
@@ -94,6 +95,13 @@ struct ek_policy_counts {
     uint64_t applied, ignored, denied, observed;
 };
 
+/* Why API servers do not call Evenkeel for a policy: see registered.h. */
+struct ek_policy_unregistered {
+    const char *reason;  /* CamelCase, constant; NULL: they do, or need not */
+    const char *message; /* with the consequence and the remedy; borrowed */
+    bool unknown;        /* it may be over in a moment: the condition is Unknown, not False */
+};
+
 struct ek_policy_facts {
     const struct ek_policy *policy;
     const struct ek_binding *const *bindings; /* those that name it, in order of their names */
@@ -113,6 +121,7 @@ struct ek_policy_facts {
     const char *enforcer_message; /* for people: which servers; NULL for a general sentence */
     bool restless;                /* it was denied for not coming to rest (confirm.h) */
     struct ek_policy_block block; /* why Evenkeel cannot answer as it is written */
+    struct ek_policy_unregistered unregistered;
 
     const struct ek_fight_seen *fights; /* that it is a party of, and that are not over */
     size_t n_fights;

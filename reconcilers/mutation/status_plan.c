@@ -50,6 +50,8 @@ static struct ek_policy_facts facts_of(const struct ek_status_inputs *inputs,
         .shadows_native = entry->shares_name && !entry->policy->native,
     };
 
+    if (inputs->unregistered)
+        facts.unregistered = inputs->unregistered[entry - inputs->state->policies];
     if (inputs->servers && entry->refusal.tried) {
         facts.refusal = &entry->refusal;
         facts.servers = inputs->servers;

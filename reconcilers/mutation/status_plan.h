@@ -25,7 +25,9 @@ struct ek_status_inputs {
     size_t n_params;
     const struct ek_refusal_servers *servers; /* the live API servers; NULL: not known */
     const char *schemas_error;                /* why schemas are missing; "" for nothing */
-    int64_t now_ms;                           /* wall clock */
+    /* By the index of the policy (registered.h); NULL: all are registered. */
+    const struct ek_policy_unregistered *unregistered;
+    int64_t now_ms; /* wall clock */
 };
 
 /*

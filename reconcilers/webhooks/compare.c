@@ -90,6 +90,14 @@ static bool same_webhooks(yyjson_val *live, yyjson_mut_val *required, bool in_or
     return true;
 }
 
+bool ek_webhooks_has(yyjson_val *live, yyjson_mut_val *webhook)
+{
+    const char *name = yyjson_mut_get_str(yyjson_mut_obj_get(webhook, "name"));
+    yyjson_val *found = find_webhook(yyjson_obj_get(live, "webhooks"), name);
+
+    return found && covers(found, webhook) && is_selected_alike(found, webhook);
+}
+
 static bool is_current(yyjson_mut_val *content, yyjson_val *live, bool in_order)
 {
     yyjson_mut_val *required = yyjson_mut_obj_get(content, "webhooks");

@@ -25,4 +25,8 @@ struct ek_webhooks_standing {
 struct ek_webhooks_standing ek_webhooks_compare(yyjson_mut_val *content, yyjson_val *live,
                                                 const char *ca_bundle, bool in_order);
 
+/* Whether live, the object of the cluster (NULL: none), has webhook, one of a content, and the
+ * requests for it are the same. Without a CA bundle in webhook, that of live does not count. */
+bool ek_webhooks_has(yyjson_val *live, yyjson_mut_val *webhook);
+
 #endif

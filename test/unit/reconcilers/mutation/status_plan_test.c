@@ -364,6 +364,32 @@ START_TEST(blocked_is_a_warning)
 }
 END_TEST
 
+/* The block of one policy, and an Event once; no write while nothing changes. */
+START_TEST(unregistered_is_a_warning)
+{
+    const struct ek_policy_unregistered blocks[] = {
+        {0}, {.reason = "NotRegistered", .message = "no webhook"}};
+    const struct ek_status_inputs inputs = {.schemas_error = "", .unregistered = blocks};
+    struct cluster c = {0};
+
+    set_policies(&c, "a b", "x>a y>b");
+    struct ek_intents intents = plan(&c, NULL, NULL, NOW_MS);
+    carry_out(&c, &intents);
+    ek_intents_done(&intents);
+    intents = plan(&c, &inputs, NULL, NOW_MS);
+    expect("one of two", &intents, "b (b Warning NotRegistered)");
+    carry_out(&c, &intents);
+    ek_intents_done(&intents);
+    intents = plan(&c, &inputs, NULL, NOW_MS + 1);
+    expect("no change", &intents, "");
+    ek_intents_done(&intents);
+    intents = plan(&c, NULL, NULL, NOW_MS + 2);
+    expect("registered again", &intents, "b (b Normal EnforcedByEvenkeel)");
+    ek_intents_done(&intents);
+    drop_all(&c);
+}
+END_TEST
+
 /* Only where a policy has to be confirmed. */
 START_TEST(restless_while_it_is_confirmed)
 {
@@ -433,6 +459,7 @@ int main(void)
     tcase_add_loop_test(t, facts, 0, (int)EK_ARRAY_SIZE(facts_rows));
     tcase_add_test(t, unknown_is_no_warning);
     tcase_add_test(t, blocked_is_a_warning);
+    tcase_add_test(t, unregistered_is_a_warning);
     tcase_add_test(t, restless_while_it_is_confirmed);
     tcase_add_test(t, results);
     return ek_test_run("status_plan", t);
