@@ -16,7 +16,7 @@
 #include "informers/cache/informer.h"
 #include "reconcilers/mutation/needs.h"
 
-#define EK_MUTATION_PARAMS_MAX 64 /* kinds */
+#define EK_MUTATION_PARAMS_MAX 64 /* kinds; further kinds are not read */
 
 struct ek_mutation_params;
 

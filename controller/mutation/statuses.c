@@ -117,6 +117,17 @@ static bool plan(struct ek_mutation_statuses *statuses, struct ek_mutation_state
     return false;
 }
 
+/* What is said of a kind of params that is not read. */
+static const struct ek_params_source *beyond(const struct params *params)
+{
+    static const struct ek_params_source no_room = {
+        .trouble = EK_PARAMS_NO_ROOM,
+        .error = "Evenkeel reads params of 64 kinds at most, which other policies use"};
+    _Static_assert(EK_MUTATION_PARAMS_MAX == 64, "the text has the number");
+
+    return params->n == EK_MUTATION_PARAMS_MAX ? &no_room : NULL;
+}
+
 bool ek_mutation_statuses_plan(struct ek_mutation_statuses *statuses,
                                struct ek_mutation_state *state,
                                const struct ek_mutation_watch *watch,
@@ -133,6 +144,7 @@ bool ek_mutation_statuses_plan(struct ek_mutation_statuses *statuses,
         .resource = ek_mutation_watch_resource(watch, EK_MUTATION_STATUSES),
         .params = params->sources,
         .n_params = params->n,
+        .beyond = beyond(params),
         .servers = servers,
         .schemas_error = ek_mutation_schemas_error(ek_mutation_watch_schemas(watch)),
         .unregistered = unregistered,

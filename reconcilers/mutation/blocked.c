@@ -26,6 +26,8 @@ static struct ek_policy_block block_by_trouble(const struct ek_policy *policy,
         [EK_PARAMS_NOT_SERVED] = {"ParamKindNotServed",
                                   "install the kind, or correct spec.paramKind"},
         [EK_PARAMS_UNREADABLE] = {"ParamsNotRead", "Evenkeel tries again"},
+        [EK_PARAMS_NO_ROOM] = {"TooManyParamKinds",
+                               "use a kind of params that another policy uses, or unbind policies"},
     };
 
     return (struct ek_policy_block){troubles[source->trouble].reason,

@@ -18,6 +18,7 @@ enum ek_params_trouble {
     EK_PARAMS_FORBIDDEN,  /* they cannot be listed for want of a permission */
     EK_PARAMS_NOT_SERVED, /* the cluster has no such kind */
     EK_PARAMS_UNREADABLE, /* another failure, and nothing is listed */
+    EK_PARAMS_NO_ROOM,    /* other policies have as many kinds as Evenkeel reads */
 };
 
 /* Which params a binding names: by name or by selector; namespace "" is any. */

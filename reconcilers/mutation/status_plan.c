@@ -7,18 +7,29 @@
 
 /* ---- Facts ---- */
 
+/* Params are read for bindings that name some. */
+static bool wants_params(const struct ek_policy_entry *entry)
+{
+    for (size_t i = 0; i < entry->n_bindings; i++)
+        if (entry->bindings[i]->has_param_ref)
+            return true;
+    return false;
+}
+
 /* The kind of params of a policy; NULL: none is known. A policy without params names the kind "".
  */
 static const struct ek_params_source *source_of(const struct ek_status_inputs *inputs,
-                                                const struct ek_policy *policy)
+                                                const struct ek_policy_entry *entry)
 {
+    const struct ek_policy *policy = entry->policy;
+
     for (size_t i = 0; i < inputs->n_params; i++) {
         const struct ek_params_source *source = &inputs->params[i];
         if (!strcmp(source->kind, policy->param_kind) &&
             !strcmp(source->api_version, policy->param_api_version))
             return source;
     }
-    return NULL;
+    return wants_params(entry) ? inputs->beyond : NULL;
 }
 
 static void set_types(const struct ek_policy_types *types, const char *error,
@@ -46,7 +57,7 @@ static struct ek_policy_facts facts_of(const struct ek_status_inputs *inputs,
         .enforcer = entry->enforcement.enforcer,
         .enforcer_message = *entry->enforcement.message ? entry->enforcement.message : NULL,
         .block = ek_policy_blocked(entry->policy, entry->bindings, entry->n_bindings,
-                                   source_of(inputs, entry->policy), restless, arena),
+                                   source_of(inputs, entry), restless, arena),
         .shadows_native = entry->shares_name && !entry->policy->native,
     };
 

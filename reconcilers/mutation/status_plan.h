@@ -23,6 +23,8 @@ struct ek_status_inputs {
     const struct ek_resource *resource; /* PolicyStatuses */
     const struct ek_params_source *params;
     size_t n_params;
+    const struct ek_params_source *beyond; /* of a kind that is not among params, because Evenkeel
+                                              reads no more kinds; NULL: it may come yet */
     const struct ek_refusal_servers *servers; /* the live API servers; NULL: not known */
     const char *schemas_error;                /* why schemas are missing; "" for nothing */
     /* By the index of the policy (registered.h); NULL: all are registered. */

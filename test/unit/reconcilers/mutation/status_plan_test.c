@@ -364,6 +364,34 @@ START_TEST(blocked_is_a_warning)
 }
 END_TEST
 
+/* Of a policy whose kind of params is not among those that are read. */
+START_TEST(kinds_beyond_the_limit)
+{
+    static const struct {
+        const char *name, *policy, *binding, *kind, *want;
+    } rows_beyond[] = {
+        {"its kind", "a/p", "x>a/p", "Secret", "+a a! (a Warning TooManyParamKinds)"},
+        {"its kind is read", "a/p", "x>a/p", "ConfigMap", "+a a! (a Normal EnforcedByEvenkeel)"},
+        {"no paramRef", "a/p", "x>a", "Secret", "+a a! (a Normal EnforcedByEvenkeel)"},
+        {"no params", "a", "x>a", "Secret", "+a a! (a Normal EnforcedByEvenkeel)"},
+    };
+    static const struct ek_params_source beyond = {.trouble = EK_PARAMS_NO_ROOM, .error = "64"};
+
+    for (size_t i = 0; i < EK_ARRAY_SIZE(rows_beyond); i++) {
+        const struct ek_params_source source =
+            SOURCE("v1", rows_beyond[i].kind, EK_PARAMS_FINE, "");
+        const struct ek_status_inputs inputs = {
+            .schemas_error = "", .params = &source, .n_params = 1, .beyond = &beyond};
+        struct cluster c = {0};
+        set_policies(&c, rows_beyond[i].policy, rows_beyond[i].binding);
+        struct ek_intents intents = plan(&c, &inputs, NULL, NOW_MS);
+        expect(rows_beyond[i].name, &intents, rows_beyond[i].want);
+        ek_intents_done(&intents);
+        drop_all(&c);
+    }
+}
+END_TEST
+
 /* The block of one policy, and an Event once; no write while nothing changes. */
 START_TEST(unregistered_is_a_warning)
 {
@@ -459,6 +487,7 @@ int main(void)
     tcase_add_loop_test(t, facts, 0, (int)EK_ARRAY_SIZE(facts_rows));
     tcase_add_test(t, unknown_is_no_warning);
     tcase_add_test(t, blocked_is_a_warning);
+    tcase_add_test(t, kinds_beyond_the_limit);
     tcase_add_test(t, unregistered_is_a_warning);
     tcase_add_test(t, restless_while_it_is_confirmed);
     tcase_add_test(t, results);
