@@ -511,16 +511,16 @@ static bool begins_hop(const struct view *view, enum ek_ff_act act)
            !ek_ff_is_counted__(view->memory);
 }
 
-/* S4 or S6 was begun: we deleted the current CSV, and OLM has made no plan since. */
+/* S4 or S6 was begun: we deleted the current CSV, and OLM has made no plan since. The plan that OLM
+ * makes has not made the CSV yet. The times say nothing: the clock of the API server is not ours.
+ */
 static bool is_half_done(const struct view *view)
 {
     const struct ek_ff_state *state = view->state;
-    int64_t made = state->plan.created_ms;
 
     return tries(view, EK_FF_DELETE) && *state->current && !state->head.obj &&
            !strcmp(view->memory->failing, state->current) &&
-           (!state->plan.obj || made == EK_TIME_UNSET ||
-            made <= view->memory->acts[EK_FF_DELETE].last_ms);
+           (!state->plan.obj || state->plan.has_made);
 }
 
 /* The rest of S4 or S6, whatever the plan says by now. */

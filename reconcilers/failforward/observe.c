@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reconcilers/failforward/observe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -322,6 +323,28 @@ static bool plan_names(const struct ek_obj *plan, const char *csv)
     return false;
 }
 
+static bool is_step_of(yyjson_val *step, const char *csv)
+{
+    yyjson_val *resource = ek_json_get(step, "resource", NULL);
+
+    return is_text(resource, "kind", "ClusterServiceVersion") && is_text(resource, "name", csv);
+}
+
+/* A step of the plan says that the CSV was made. A step has the state Unknown before. */
+static bool has_made(const struct ek_obj *plan, const char *csv)
+{
+    size_t i, n;
+    yyjson_val *step;
+
+    yyjson_arr_foreach(ek_json_get(status_of(plan), "plan", NULL), i, n, step)
+    {
+        if (is_step_of(step, csv) &&
+            (is_text(step, "status", "Created") || is_text(step, "status", "Present")))
+            return true;
+    }
+    return false;
+}
+
 struct ek_obj *ek_ff_plan_csv(const struct ek_ff_plan *plan, const char *csv)
 {
     yyjson_val *steps = plan->obj ? ek_json_get(status_of(plan->obj), "plan", NULL) : NULL;
@@ -330,14 +353,10 @@ struct ek_obj *ek_ff_plan_csv(const struct ek_ff_plan *plan, const char *csv)
 
     yyjson_arr_foreach(steps, i, n, step)
     {
-        yyjson_val *resource = ek_json_get(step, "resource", NULL);
-        const char *manifest = ek_json_str(resource, "manifest", NULL);
+        const char *manifest = ek_json_str(step, "resource", "manifest", NULL);
         struct ek_err err = {0};
         struct ek_obj *obj = NULL;
-        if (!manifest ||
-            strcmp(text_or_empty(ek_json_str(resource, "kind", NULL)), "ClusterServiceVersion") !=
-                0 ||
-            strcmp(text_or_empty(ek_json_str(resource, "name", NULL)), csv) != 0 ||
+        if (!manifest || !is_step_of(step, csv) ||
             ek_obj_parse(manifest, strlen(manifest), &obj, &err))
             continue;
         if (!strcmp(ek_obj_name(obj), csv) &&
@@ -359,6 +378,7 @@ static void find_plan(const struct ek_ff_world *world, const char *csv, struct e
         if (!is_here(world, obj) || !plan_names(obj, csv))
             continue;
         read_plan(obj, &plan);
+        plan.has_made = has_made(obj, csv);
         if (!newest->obj || plan.generation > newest->generation)
             *newest = plan;
     }
@@ -563,24 +583,38 @@ static struct ek_obj *newest_of(const struct csvs *csvs, struct ek_obj *csv)
     return csv;
 }
 
-/* A CSV of the package that nobody replaces: what is left when the installed CSV was deleted. OLM
- * labels the CSVs of a package (pkg/controller/operators/decorators/operator.go:ComponentLabelKey).
- */
-static struct ek_obj *find_rest(const struct csvs *csvs, const char *package)
+#define LABEL_PREFIX "operators.coreos.com/"
+#define LABEL_MAX    (sizeof LABEL_PREFIX + 63) /* with the NUL */
+
+/* The label of the CSVs of a package. OLM cuts the name of the label after 63 bytes, and the
+ * separators at the end off (operator-lifecycle-manager at 992bb097,
+ * pkg/controller/operators/decorators/operator.go:ComponentLabelKey). */
+static void label_of(const char *package, const char *namespace, char label[LABEL_MAX])
+{
+    snprintf(label, LABEL_MAX, LABEL_PREFIX "%s.%s", package, namespace);
+    if (strlen(package) + 1 + strlen(namespace) <= 63)
+        return;
+    for (size_t len = strlen(label); len && strchr("._-", label[len - 1]); len--)
+        label[len - 1] = '\0';
+}
+
+/* What is left when the installed CSV was deleted: a CSV with the label of the package that nobody
+ * replaces, or else the CSV that the deleted one replaced, as the plan of the deleted one says. OLM
+ * sets the label after it has made the CSV, and a user can remove the label. */
+static struct ek_obj *find_rest(const struct csvs *csvs, const struct ek_ff_state *state)
 {
     const struct ek_ff_world *world = csvs->world;
-    EK_AUTO(ek_buf) label;
+    char label[LABEL_MAX];
 
-    ek_buf_init(&label, 1024);
-    if (ek_buf_printf(&label, "operators.coreos.com/%s.%s", package, world->namespace))
-        return NULL;
+    label_of(state->package, world->namespace, label);
     for (size_t i = 0; i < world->csvs.n; i++) {
         struct ek_obj *csv = world->csvs.items[i];
-        if (is_here(world, csv) && !is_copied(csv) && ek_obj_label(csv, ek_buf_str(&label)) &&
+        if (is_here(world, csv) && !is_copied(csv) && ek_obj_label(csv, label) &&
             !find_replacer(csvs, ek_obj_name(csv)))
             return csv;
     }
-    return NULL;
+    EK_AUTOPTR(ek_obj, ek_obj_unref) *bundle = ek_ff_plan_csv(&state->plan, state->current);
+    return bundle ? find_csv(csvs, replaces_of(bundle)) : NULL;
 }
 
 static void observe_csvs(const struct csvs *csvs, int64_t now_ms, struct ek_ff_state *state)
@@ -604,7 +638,7 @@ static void observe_csvs(const struct csvs *csvs, int64_t now_ms, struct ek_ff_s
         return;
     }
     if (!installed)
-        installed = find_rest(csvs, state->package);
+        installed = find_rest(csvs, state);
     state->alone = !installed;
     if (installed) {
         struct ek_obj *newest = newest_of(csvs, installed);

@@ -75,7 +75,8 @@ struct ek_ff_plan {
     int64_t generation; /* spec.generation */
     enum ek_ff_plan_phase phase;
     const char
-        *message; /* the last error without "retrying execution due to error: "; "" for none */
+        *message;  /* the last error without "retrying execution due to error: "; "" for none */
+    bool has_made; /* a step says that the CSV, which the plan was found by, was made */
     int64_t created_ms, start_ms; /* EK_TIME_UNSET if unknown */
     int64_t done_ms;              /* when it completed, or since when OLM does not begin with it;
                                      EK_TIME_UNSET if unknown */

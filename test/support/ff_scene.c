@@ -88,13 +88,15 @@ static void add_sub(struct ek_ff_scene *scene, const struct item *item, const ch
     EK_AUTO(ek_buf) json;
     const char *ref = option(item, "ref"), *start = option(item, "start");
     const char *unresolved = option(item, "unresolved"), *unpacked = option(item, "unpacked");
+    const char *package = option(item, "package");
     bool other = !strcmp(item->words[0], "neighbor");
 
     begin(&json, "Subscription", "ns", name, "");
     ek_buf_printf(&json,
                   "\"spec\":{\"name\":\"%s\",\"source\":\"cat\",\"sourceNamespace\":\"olm\","
                   "\"installPlanApproval\":\"%s\",\"startingCSV\":\"%s\"},\"status\":{",
-                  name, option(item, "manual") ? "Manual" : "Automatic", start ? start : "");
+                  package ? package : name, option(item, "manual") ? "Manual" : "Automatic",
+                  start ? start : "");
     if (!other || item->n > 1)
         ek_buf_printf(&json, "\"currentCSV\":\"%s\",\"installedCSV\":\"%s\",", dash(item->words[1]),
                       dash(item->words[2]));
@@ -168,9 +170,13 @@ static void add_csv(struct ek_ff_scene *scene, const struct item *item)
         *old++ = '\0';
     if (reason)
         *reason++ = '\0';
-    snprintf(more, sizeof more, ",\"creationTimestamp\":\"%s\",\"labels\":{\"%s\":\"x\"}",
+    const char *label = option(item, "label");
+    snprintf(more, sizeof more, ",\"creationTimestamp\":\"%s\",\"labels\":{\"%s%s\":\"x\"}",
              at(option(item, "made")),
-             option(item, "copied") ? "olm.copiedFrom" : "operators.coreos.com/op.ns");
+             option(item, "copied") ? "olm.copiedFrom" : "operators.coreos.com/",
+             option(item, "copied") ? ""
+             : label                ? label
+                                    : "op.ns");
     begin(&json, "ClusterServiceVersion", option(item, "elsewhere") ? "elsewhere" : "ns", name,
           more);
     ek_buf_printf(
@@ -194,7 +200,7 @@ static void add_plan(struct ek_ff_scene *scene, const struct item *item)
     EK_AUTO(ek_buf) json;
     char more[256];
     const char *gen = option(item, "gen"), *done = option(item, "done");
-    const char *retried = option(item, "retried");
+    const char *retried = option(item, "retried"), *replaces = option(item, "replaces");
     ck_assert_ptr_nonnull(item->words[3]);
     const char *message = option(item, "check") ? "" : item->message;
     bool installing = !strcmp(item->words[3], "Installing") && *message;
@@ -222,15 +228,15 @@ static void add_plan(struct ek_ff_scene *scene, const struct item *item)
                       done ? "" : ",\"reason\":\"InstallCheckFailed\",\"message\":\"",
                       done ? "" : item->message, done ? "" : "\"");
     ek_buf_printf(&json,
-                  ",\"plan\":[{\"resolving\":\"%s\",\"status\":\"Created\",\"resource\":{\"kind\":"
+                  ",\"plan\":[{\"resolving\":\"%s\",\"status\":\"%s\",\"resource\":{\"kind\":"
                   "\"ClusterServiceVersion\",\"name\":\"%s\"",
-                  item->words[2], item->words[2]);
+                  item->words[2], option(item, "begins") ? "Unknown" : "Created", item->words[2]);
     if (!option(item, "image"))
         ek_buf_printf(&json,
                       ",\"manifest\":\"{\\\"metadata\\\":{\\\"name\\\":\\\"%s\\\","
                       "\\\"annotations\\\":{\\\"operatorframework.io/properties\\\":\\\"p\\\"}},"
-                      "\\\"spec\\\":{\\\"version\\\":\\\"2.0.0\\\"}}\"",
-                      item->words[2]);
+                      "\\\"spec\\\":{\\\"version\\\":\\\"2.0.0\\\",\\\"replaces\\\":\\\"%s\\\"}}\"",
+                      item->words[2], replaces ? replaces : "");
     ek_buf_puts(&json,
                 "}},{\"status\":\"Created\",\"resource\":{\"kind\":\"ServiceAccount\",\"name\":"
                 "\"op-sa\"}},{\"status\":\"Created\",\"resource\":{\"kind\":\"Role\",\"name\":"

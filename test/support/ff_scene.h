@@ -6,15 +6,16 @@
  * - cat [STATE]: the catalog source, READY without a state
  * - sub CUR INST [WORD...] ['MESSAGE']: the subscription "op" of package "op": current and
  *   installed CSV ("-": none). Words: manual, start=CSV, ref=PLAN, unresolved=SECONDS
- *   (ResolutionFailed), unpacked=SECONDS (BundleUnpackFailed). MESSAGE is of that condition
+ *   (ResolutionFailed), unpacked=SECONDS (BundleUnpackFailed), package=NAME. MESSAGE is of that
+ *   condition
  * - neighbor [CUR INST]: the subscription "other" of package "other"
  * - csv NAME<OLD PHASE/REASON [WORD...] ['MESSAGE']: "<OLD" may be absent. Words: ran, entries=N
  *   (status.conditions has N Pending ones), fails=N/REASON, ago=SECONDS (since when), made=SECONDS,
  *   account, rights, definition=lost|unserved|required (that are lost), unmet, converts, copied,
- *   elsewhere (of another namespace)
+ *   elsewhere (of another namespace), label=NAME (of OLM, in the place of op.ns)
  * - plan NAME CSV PHASE [WORD...] ['MESSAGE']: words: gen=N, ago=SECONDS, done=SECONDS,
  *   retried=SECONDS (by S1, not begun since), check=SECONDS (MESSAGE is of InstallCheckFailed),
- *   image, ours
+ *   image, ours, begins (the CSV is not made yet), replaces=CSV (in the manifest of the CSV)
  * - cond CSV STATUS [override]: Upgradeable of an OperatorCondition
  * - hook CONFIGURATION WEBHOOK CSV: a webhook that OLM made for the CSV ("-": without the label)
  *
