@@ -112,6 +112,8 @@ static int run_all(struct ek_ci *ci, const struct ek_mutate_options *o, struct r
     if (!rc)
         rc = ek_mutate_each(ci, o, take_result, r, err);
     if (!rc)
+        ek_mutate_note_assumed(ci);
+    if (!rc)
         rc = note_fields(ci, err);
     if (!rc && r->compared)
         rc = ek_golden_end(&r->golden, ek_mutate_output_stale, &r->output, err);

@@ -53,7 +53,7 @@ static void add_step(yyjson_mut_doc *doc, yyjson_mut_val *steps, const struct ek
         return;
     yyjson_mut_val *v = yyjson_mut_arr_add_obj(doc, steps), *changes;
     yyjson_mut_obj_add_strcpy(doc, v, "policy", step->bound->policy->name);
-    if (strcmp(step->bound->binding->name, "none") != 0)
+    if (!step->bound->assumed)
         yyjson_mut_obj_add_strcpy(doc, v, "binding", step->bound->binding->name);
     if (step->param && *step->param)
         yyjson_mut_obj_add_strcpy(doc, v, "param", step->param);
@@ -306,6 +306,7 @@ static int run_object(struct ek_ci *ci, const struct ek_mutate_options *options,
                 ci, request.object,
                 &(struct ek_ci_object){.value = yyjson_doc_get_root(outcome.result),
                                        .source = object->source});
+        ek_mutate_assume(ci, &request, set.bound, set.n);
         struct ek_validating_outcome verdict = {.allowed = true};
         if (outcome.allowed)
             rc = judge(ci, &request, yyjson_doc_get_root(whole), &outcome, world, arena, &verdict,

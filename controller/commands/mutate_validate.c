@@ -87,8 +87,10 @@ int ek_mutate_validate(struct ek_ci *ci, yyjson_val *request, yyjson_val *object
         if (rc)
             ek_err_set(err, rc, "the validating policies could not be run: %s", ek_strerror(rc));
     }
-    if (!rc)
+    if (!rc) {
         note_conversions(ci, &read, ret);
+        ek_mutate_assume(ci, &read, set.bound, set.n);
+    }
     yyjson_doc_free(whole);
     return rc;
 }
@@ -101,7 +103,7 @@ static void add_step(yyjson_mut_doc *doc, yyjson_mut_val *list,
     yyjson_mut_val *v = yyjson_mut_arr_add_obj(doc, list);
 
     yyjson_mut_obj_add_strcpy(doc, v, "policy", step->bound->policy->name);
-    if (strcmp(step->bound->binding->name, "none") != 0)
+    if (!step->bound->assumed)
         yyjson_mut_obj_add_strcpy(doc, v, "binding", step->bound->binding->name);
     if (*step->param)
         yyjson_mut_obj_add_strcpy(doc, v, "param", step->param);

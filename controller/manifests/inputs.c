@@ -275,6 +275,7 @@ void ek_ci_done(struct ek_ci *ci)
     for (size_t i = 0; i < EK_ARRAY_SIZE(all); i++)
         ek_free(all[i]->list);
     ek_map_done(&ci->namespaces);
+    ek_map_done(&ci->made);
     ek_map_done(&ci->olds);
     ek_schema_unref(ci->builtin);
     ek_ci_fields_free(ci->fields);
@@ -284,6 +285,7 @@ void ek_ci_done(struct ek_ci *ci)
     ek_free(ci->bindings);
     ek_free(ci->bound);
     ek_free(ci->validating);
+    ek_free(ci->assumed.flags);
     ek_free(ci->extra);
     ek_free(ci->docs);
     ek_free(ci->files);
@@ -300,6 +302,12 @@ bool ek_ci_is_binding(const struct ek_ci_object *object)
     return kind && ek_ends_with(kind, "AdmissionPolicyBinding");
 }
 
+/* Whether a binding that is being paired was made up, as the last of the bindings. */
+static bool is_assumed(const struct ek_ci *ci, const struct ek_binding *binding)
+{
+    return ci->n_bindings > ci->n_read_bindings && binding == ci->bindings[ci->n_bindings - 1];
+}
+
 /* Keeps the bindings of one policy, which come one after another, in the order of their names. */
 static void pair_validating(struct ek_ci *ci, const struct ek_policy *policy,
                             const struct ek_binding *binding)
@@ -311,7 +319,8 @@ static void pair_validating(struct ek_ci *ci, const struct ek_policy *policy,
            strcmp(ci->validating[at - 1].binding->name, binding->name) > 0;
          at--)
         ci->validating[at] = ci->validating[at - 1];
-    ci->validating[at] = (struct ek_bound){.policy = policy, .binding = binding, .apply = true};
+    ci->validating[at] = (struct ek_bound){
+        .policy = policy, .binding = binding, .apply = true, .assumed = is_assumed(ci, binding)};
 }
 
 static void pair(struct ek_ci *ci, const struct ek_policy *policy, const struct ek_binding *binding)
@@ -321,8 +330,10 @@ static void pair(struct ek_ci *ci, const struct ek_policy *policy, const struct 
         return;
     }
     ci->bound = ek_xrealloc(ci->bound, ci->n_bound + 1, sizeof *ci->bound);
-    ci->bound[ci->n_bound++] = (struct ek_bound){
-        .policy = policy, .binding = binding, .apply = policy->enforcement != EK_POLICY_OBSERVE};
+    ci->bound[ci->n_bound++] = (struct ek_bound){.policy = policy,
+                                                 .binding = binding,
+                                                 .apply = policy->enforcement != EK_POLICY_OBSERVE,
+                                                 .assumed = is_assumed(ci, binding)};
 }
 
 /* A binding to everything, and to all params there are, for a policy that has none. */
@@ -352,11 +363,6 @@ static void bind_alone(struct ek_ci *ci, const struct ek_policy *policy)
     ci->bindings = ek_xrealloc(ci->bindings, ci->n_bindings + 1, sizeof(struct ek_binding *));
     ci->bindings[ci->n_bindings++] = ek_binding_new(obj);
     pair(ci, policy, ci->bindings[ci->n_bindings - 1]);
-    ek_ci_note(ci,
-               "policy %s has no binding in these files: it is taken to be bound to everything it "
-               "matches%s%s",
-               policy->name, policy->has_params ? ", with every param there is" : "",
-               policy->validating ? ", with validationActions: [Deny]" : "");
     ek_obj_unref(obj);
     yyjson_mut_doc_free(doc);
 }

@@ -69,6 +69,22 @@ struct ek_ci_schema {
     struct ek_schema *schema;
 };
 
+/* Names for a note: the first of them, borrowed, and how many there are. */
+#define EK_CI_NAMED_MAX 5u
+struct ek_ci_names {
+    const char *first[EK_CI_NAMED_MAX];
+    size_t n;
+};
+
+/* What mutate takes for granted of a cluster, as far as an object depends on it. */
+struct ek_ci_assumed {
+    unsigned *flags;               /* owned: of bound, then of validating; NULL before the first */
+    struct ek_ci_names policies;   /* are bound, though no binding was read */
+    size_t n_validating;           /* of these policies */
+    bool have_params;              /* one of these policies */
+    struct ek_ci_names namespaces; /* have no labels, though they were not read */
+};
+
 struct ek_ci {
     struct ek_arena *arena;
     yyjson_doc **docs; /* owned: all that was read */
@@ -85,6 +101,7 @@ struct ek_ci {
     struct ek_ci_objects crds;
     yyjson_val *namespace_object; /* of --namespace-object; NULL without */
     struct ek_map namespaces;     /* of the world, by name: of objects, and made up */
+    struct ek_map made;           /* those that are made up, and no note is to name */
     struct ek_map olds;           /* of old, as seen, by kind and name; made at the first look */
 
     int minor;                  /* of the built-in kinds */
@@ -113,6 +130,8 @@ struct ek_ci {
 
     size_t n_unknown;          /* unknown fields that are reported */
     size_t n_unknown_unlisted; /* objects with further ones */
+
+    struct ek_ci_assumed assumed;
 
     yyjson_mut_doc *notes_doc;
     yyjson_mut_val *notes; /* array of texts, each once */
@@ -372,6 +391,18 @@ const char *ek_mutate_refusal(struct ek_ci *ci, const struct ek_admission_reques
 int ek_mutate_validate(struct ek_ci *ci, yyjson_val *request, yyjson_val *object,
                        const struct ek_mutation_world *world, struct ek_arena *arena,
                        struct ek_validating_outcome *ret, struct ek_err *err);
+
+/*
+ * Looks at a request that n policies, bound, were run on: which of them were taken to be bound and
+ * match the request, and whether one of them depends on a Namespace that is not among the files.
+ * bound is that of ci, or validating of ci.
+ */
+void ek_mutate_assume(struct ek_ci *ci, const struct ek_admission_request *request,
+                      const struct ek_bound *bound, size_t n);
+
+/* After the last object: notes what was assumed and counted, each in one note, and the bindings
+ * that name no policy of the files. */
+void ek_mutate_note_assumed(struct ek_ci *ci);
 
 /* Adds what the validating policies said to a result. */
 void ek_mutate_add_validation(yyjson_mut_doc *doc, yyjson_mut_val *result,

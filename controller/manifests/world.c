@@ -143,11 +143,10 @@ static enum ek_world_answer find_namespace(void *arg, const char *name, yyjson_v
     *ret_object = ek_map_get(&ci->namespaces, name);
     if (*ret_object)
         return EK_WORLD_FOUND;
-    ek_ci_note(ci,
-               "namespace %s is not among the files: it is taken to have no labels but its name",
-               name);
     *ret_object = made_namespace(ci, name);
     put_namespace(ci, *ret_object);
+    ek_map_put(&ci->made, ek_json_text(yyjson_obj_get(*ret_object, "metadata"), "name"),
+               *ret_object);
     return EK_WORLD_FOUND;
 }
 

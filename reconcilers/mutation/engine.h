@@ -32,6 +32,7 @@ struct ek_bound {
     bool apply;   /* false: evaluate and report only (Observe, or enforced by the API servers) */
     bool confirm; /* an API server may have run it already: see confirm.h, which the engine leaves
                      that to */
+    bool assumed; /* nobody wrote the binding: a tool made it up. The engine does not read this */
 };
 
 /* All bound policies, in the order they run. Immutable once published. */

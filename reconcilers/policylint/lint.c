@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/base/buf.h"
 #include "reconcilers/mutation/decoding.h"
 #include "reconcilers/policylint/definition.h"
 #include "reconcilers/policylint/lint-internal.h"
@@ -393,14 +394,35 @@ static bool lint_name(struct ek_linter *l)
     return false;
 }
 
-static void lint_bound(struct ek_linter *l)
+/* Reports a policy without a binding, or, with more than 0, this one and those others. */
+static void add_unbound(struct ek_linter *l, size_t more)
+{
+    EK_AUTO(ek_buf) others = {0};
+
+    ek_buf_init(&others, 64);
+    if (more)
+        ek_buf_printf(&others, " or the other %zu", more);
+    ek_lint_add(
+        l, EK_LINT_INFO, "no-binding", "", NULL, UINT32_MAX,
+        "no binding in the files names this policy%s: a policy without a binding has no effect",
+        ek_buf_str(&others));
+}
+
+static bool is_bound(const struct ek_linter *l)
 {
     for (size_t i = 0; i < l->input->n_bindings; i++)
         if (policy_of(l, l->input->bindings[i]) == l->at->policy)
-            return;
-    ek_lint_add(
-        l, EK_LINT_INFO, "no-binding", "", NULL, UINT32_MAX,
-        "no binding in the files names this policy: a policy without a binding has no effect");
+            return true;
+    return false;
+}
+
+/* Files without any binding are reported once, for all policies. */
+static void lint_no_bindings(struct ek_linter *l)
+{
+    if (l->input->n_bindings || !l->input->n_policies)
+        return;
+    l->at = l->input->policies;
+    add_unbound(l, l->input->n_policies - 1);
 }
 
 static void lint_binding(struct ek_linter *l, size_t i)
@@ -500,9 +522,11 @@ int ek_lint(const struct ek_lint_input *input, struct ek_arena *arena, struct ek
         ek_lint_conditions(&l);
         lint_types(&l, &l.types[i]);
         lint_failures(&l);
-        if (!lint_name(&l))
-            lint_bound(&l);
+        if (!lint_name(&l) && input->n_bindings && !is_bound(&l))
+            add_unbound(&l, 0);
     }
+    if (!rc)
+        lint_no_bindings(&l);
     for (size_t i = 0; i < input->n_bindings && !rc; i++)
         lint_binding(&l, i);
     for (size_t i = 0; i < input->n_definitions && !rc; i++)

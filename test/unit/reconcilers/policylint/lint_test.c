@@ -46,6 +46,13 @@ static const struct {
     {"nothing", POLICY("a", "Object{}"), "", 0, false},
     {"no binding", HEAD("a") NEVER "  mutations:\n" APPLY("Object{}"), "info no-binding a; ", 0,
      false},
+    {"no bindings at all",
+     HEAD("a") NEVER "  mutations:\n" APPLY("Object{}") "---\n" HEAD("b") NEVER
+     "  mutations:\n" APPLY("Object{}"),
+     "info no-binding a; ", 0, false},
+    {"no binding for one of two",
+     POLICY("a", "Object{}") "---\n" HEAD("b") NEVER "  mutations:\n" APPLY("Object{}"),
+     "info no-binding b; ", 0, false},
     {"a binding to nothing", BINDING("b", ""), "warning no-policy b; ", 0, false},
     {"a mistake in CEL", POLICY("a", "Object{spec: }"), "error compile a; ", 0, false},
     {"not what is wanted", POLICY("a", "1"), "error compile a; ", 0, false},
