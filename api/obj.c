@@ -461,3 +461,19 @@ bool ek_json_equal(yyjson_val *a, yyjson_val *b)
 {
     return ek_json_equal_within(a, b, NULL);
 }
+
+void ek_json_write_whole(yyjson_doc *doc)
+{
+    yyjson_val *v = yyjson_doc_get_root(doc), *end = v ? unsafe_yyjson_get_next(v) : NULL;
+
+    for (; v < end; v++) {
+        double d = yyjson_is_real(v) ? unsafe_yyjson_get_real(v) : 0.5;
+        bool fits = d >= -9223372036854775808.0 && d < 9223372036854775808.0;
+        if (!fits || (double)(int64_t)d != d)
+            continue;
+        if (d < 0)
+            yyjson_set_sint(v, (int64_t)d);
+        else
+            yyjson_set_uint(v, (uint64_t)d);
+    }
+}

@@ -130,6 +130,11 @@ bool ek_json_equal(yyjson_val *a, yyjson_val *b);
 /* The same for values of any size: false also when the work (may be NULL) is over. */
 bool ek_json_equal_within(yyjson_val *a, yyjson_val *b, struct ek_work *work);
 
+/* Makes integers of the whole numbers of doc that are doubles ("1.0", "1e3"), as Go's encoding/json
+ * writes a float64 below 1e21 without a point (encode.go: floatEncoder.encode); numbers that fit no
+ * int64 stay doubles. In place: nothing else may read doc meanwhile. */
+void ek_json_write_whole(yyjson_doc *doc);
+
 /*
  * Parses len bytes into a document that the caller frees with yyjson_doc_free, refusing input
  * that nests deeper than EK_JSON_DEPTH_MAX. Returns NULL with err set as ek_obj_parse does.

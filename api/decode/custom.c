@@ -46,6 +46,7 @@ bool ek_custom_version_of(yyjson_val *crd, const char *version, struct ek_custom
             .version = ek_json_text(entry, "name"),
             .kind = ek_json_text(yyjson_obj_get(spec, "names"), "kind"),
             .schema = ek_json_get(entry, "schema", "openAPIV3Schema", NULL),
+            .scale = ek_json_get(entry, "subresources", "scale", NULL),
             .has_status = ek_json_get(entry, "subresources", "status", NULL) != NULL,
             .namespaced = !strcmp(ek_json_text(spec, "scope"), "Namespaced"),
         };

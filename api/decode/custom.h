@@ -21,6 +21,7 @@
 struct ek_custom_version {
     const char *group, *version, *kind;
     yyjson_val *schema; /* openAPIV3Schema; NULL: there is none */
+    yyjson_val *scale;  /* the subresource of that name; NULL: there is none */
     bool has_status;    /* there is a subresource of that name */
     bool namespaced;
 };

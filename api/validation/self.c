@@ -2,7 +2,6 @@
 /* The values that rules see: apiserver 1.36,
  * pkg/cel/common/valuesunstructured.go:UnstructuredToVal, schemas.go:SchemaDeclType. */
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 #include "api/base/base64.h"
@@ -193,15 +192,27 @@ static struct ek_cel_val make_string(struct making *m, yyjson_val *schema, yyjso
     return ek_cel_from_json(text);
 }
 
+/* A double in the place of an integer is an error of each expression that reads the value, also a
+ * whole one: Go has it as a float64. */
 static struct ek_cel_val make_number(const char *type, yyjson_val *value)
 {
-    double d = yyjson_get_num(value);
+    static const struct ek_cel_fault no_int = {
+        .kind = EK_CEL_E_EVAL, .message = "invalid data, expected int, got float64"};
+    struct ek_cel_val made = ek_cel_from_json(value);
 
     if (!strcmp(type, "number"))
-        return ek_cel_double(d);
-    if (yyjson_is_real(value) && fabs(d) < 9.2e18 && d == floor(d))
-        return ek_cel_int((int64_t)d);
-    return ek_cel_from_json(value);
+        return ek_cel_double(yyjson_get_num(value));
+    return made.kind == EK_CEL_DOUBLE && !strcmp(type, "integer") ? ek_cel_error(&no_int) : made;
+}
+
+static struct ek_cel_val make_int_or_string(yyjson_val *value)
+{
+    static const struct ek_cel_fault neither = {
+        .kind = EK_CEL_E_EVAL,
+        .message = "invalid data, expected XIntOrString value to be either a string or integer"};
+    struct ek_cel_val made = ek_cel_from_json(value);
+
+    return made.kind == EK_CEL_DOUBLE ? ek_cel_error(&neither) : made;
 }
 
 static struct ek_cel_val make(struct making *m, yyjson_val *schema, yyjson_val *value, bool is_root)
@@ -211,7 +222,7 @@ static struct ek_cel_val make(struct making *m, yyjson_val *schema, yyjson_val *
     if (!ek_work_do(m->work, 1))
         m->why = "the object takes too long to validate";
     if (flag(schema, "x-kubernetes-int-or-string") || m->why)
-        return ek_cel_from_json(value);
+        return make_int_or_string(value);
     if (yyjson_is_obj(value))
         return make_object(m, schema, value, is_root);
     if (yyjson_is_arr(value))

@@ -557,6 +557,7 @@ static yyjson_doc *decoded(struct ek_vwalk *w, yyjson_val *object)
 static void as_created(struct ek_vwalk *w, yyjson_val *object)
 {
     ek_vschema__(w, w->validator->is.schema, object, NULL);
+    ek_vscale__(w, object, false);
     ek_vembedded__(w, w->validator->is.schema, object, &root_path);
     ek_vlists__(w, w->validator->is.schema, object, &root_path);
     ek_vrules__(w, object, NULL);

@@ -177,6 +177,10 @@ const char *ek_vjson__(struct ek_vwalk *w, yyjson_val *value);
 /* A value as it stands in an error: as JSON, or hidden. */
 const char *ek_vtext__(struct ek_vwalk *w, yyjson_val *value);
 
+/* Checks the numbers and the selector that the scale subresource reads. is_status: those of the
+ * status alone. */
+void ek_vscale__(struct ek_vwalk *w, yyjson_val *object, bool is_status);
+
 /* Checks the names and the metadata of embedded resources. */
 void ek_vembedded__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
                     const struct ek_vpath *path);

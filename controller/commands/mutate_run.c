@@ -242,6 +242,7 @@ static int hand_over(const struct written *w, const struct ek_mutation_outcome *
     add_outcome(w, doc, v, outcome, verdict);
     yyjson_doc *result = yyjson_mut_doc_imut_copy(doc, NULL);
     yyjson_mut_doc_free(doc);
+    ek_json_write_whole(result);
     int rc = result ? fn(ctx, yyjson_doc_get_root(result), err)
                     : ek_err_set(err, EK_E_NOMEM, "no memory");
     yyjson_doc_free(result);

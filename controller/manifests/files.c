@@ -129,6 +129,7 @@ static int take_text(void *ctx, const struct ek_manifest_document *document, str
 
     if (!one)
         return err->code;
+    ek_json_write_whole(one); /* kubectl decodes the text and writes it again */
     take_value(ctx, yyjson_doc_get_root(one));
     yyjson_doc_free(one);
     return 0;

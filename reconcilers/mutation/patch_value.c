@@ -110,11 +110,10 @@ static yyjson_mut_val *foreign(struct conversion *c, const struct ek_cel_val *va
                                        ek_buf_str(&text)));
 }
 
+/* The server keeps a double as a float64, also a whole one, which rules of definitions and the
+ * scale subresource then do not take for an integer. */
 static yyjson_mut_val *convert_double(struct conversion *c, double d)
 {
-    /* A whole number is written without a point, and so comes back as an integer. */
-    if (d == trunc(d) && fabs(d) < 9007199254740992.0)
-        return checked(c, yyjson_mut_sint(c->doc, (int64_t)d));
     return checked(c, isfinite(d) ? yyjson_mut_real(c->doc, d)
                                   : yyjson_mut_strcpy(c->doc, isnan(d) ? "NaN"
                                                               : d > 0  ? "Infinity"

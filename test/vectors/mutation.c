@@ -458,6 +458,7 @@ static void write_outcome(const struct ek_mutation_outcome *outcome, yyjson_mut_
                           yyjson_mut_val *answer)
 {
     if (outcome->allowed) {
+        ek_json_write_whole(outcome->result); /* as recordings have the numbers */
         yyjson_mut_obj_add_val(doc, answer, "result",
                                outcome->result
                                    ? yyjson_val_mut_copy(doc, yyjson_doc_get_root(outcome->result))

@@ -341,6 +341,23 @@ START_TEST(values_are_compared)
 }
 END_TEST
 
+START_TEST(whole_numbers_are_written_as_integers)
+{
+    static const char text[] =
+        "{\"a\":[1.0,-3e2,0.5,7,1e19,-1e19],\"1.0\":\"2.0\",\"b\":{\"c\":-0.0}}";
+    yyjson_doc *doc = ek_json_parse(text, strlen(text), NULL);
+
+    ek_json_write_whole(doc);
+    EK_AUTOFREE char *written = yyjson_write_opts(doc, 0, &ek_json_xalc, NULL, NULL);
+    /* Beyond 64 bits they stay as they are, in the notation of yyjson. */
+    ck_assert_str_eq(written,
+                     "{\"a\":[1,-300,0.5,7,10000000000000000000.0,-10000000000000000000.0],"
+                     "\"1.0\":\"2.0\",\"b\":{\"c\":0}}");
+    yyjson_doc_free(doc);
+    ek_json_write_whole(NULL);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("obj");
@@ -361,5 +378,6 @@ int main(void)
     tcase_add_test(tcase, mutable_values_become_objects);
     tcase_add_test(tcase, values_are_reached_by_name);
     tcase_add_loop_test(tcase, values_are_compared, 0, EK_ARRAY_SIZE(equal_rows));
+    tcase_add_test(tcase, whole_numbers_are_written_as_integers);
     return ek_test_run("obj", tcase);
 }

@@ -342,6 +342,89 @@ START_TEST(updates_are_judged_as_by_an_api_server)
 }
 END_TEST
 
+/* What the scale subresource reads, and numbers that are no integers. */
+static const struct {
+    const char *spec, *status;
+    bool is_status;
+    const char *want;
+} scales[] = {
+    {"{\"size\":3}", "{\"n\":3,\"labels\":\"a=b\"}", false, ""},
+    {"{}", "{}", false, ""},
+    {"{\"size\":3.5}", "{}", false,
+     "[spec.size: Invalid value: \"number\": spec.size in body must be of type integer: "
+     "\"number\", "
+     "<nil>: Invalid value: \"\": Checked value must be of type integer (default format) in "
+     "spec.size, .spec.size: Invalid value: 0: .spec.size accessor error: 3.5 is of the type "
+     "float64, expected int64, <nil>: Invalid value: null: some validation rules were not checked "
+     "because the object was invalid; correct the existing errors to complete validation]"},
+    {"{\"size\":3.0}", "{}", false,
+     "[.spec.size: Invalid value: 0: .spec.size accessor error: 3 is of the type float64, expected "
+     "int64, spec: Invalid value: \"object\": invalid data, expected int, got float64 evaluating "
+     "rule: !has(self.size) || self.size < 100]"},
+    {"{\"port\":3.0}", "{}", false,
+     "spec: Invalid value: \"object\": invalid data, expected XIntOrString value to be either a "
+     "string or integer evaluating rule: !has(self.port) || self.port != 7"},
+    {"{\"share\":3.0}", "{}", false, ""},
+    {"{\"size\":-1}", "{}", false,
+     ".spec.size: Invalid value: -1: should be a non-negative integer"},
+    {"{\"size\":2147483648}", "{}", false,
+     "[.spec.size: Invalid value: 2147483648: should be less than or equal to 2147483647, spec: "
+     "Invalid value: failed rule: !has(self.size) || self.size < 100]"},
+    {"{\"size\":-1}", "{\"n\":-2}", true,
+     ".status.n: Invalid value: -2: should be a non-negative integer"},
+    {"{}", "{\"labels\":7}", false,
+     ".status.labels: Invalid value: \"\": .status.labels accessor error: 7 is of the type int64, "
+     "expected string"},
+    {"{}", "\"none\"", false,
+     "[.status.n: Invalid value: 0: .status.n accessor error: none is of the type string, expected "
+     "map[string]interface{}, .status.labels: Invalid value: \"\": .status.labels accessor error: "
+     "none is of the type string, expected map[string]interface{}]"},
+};
+
+START_TEST(what_the_scale_reads_is_of_its_type)
+{
+    static const char crd_text[] =
+        "{\"spec\":{\"group\":\"g.test\",\"names\":{\"kind\":\"Thing\",\"plural\":\"things\"},"
+        "\"versions\":[{\"name\":\"v1\",\"subresources\":{\"status\":{},\"scale\":{"
+        "\"specReplicasPath\":\".spec.size\",\"statusReplicasPath\":\".status.n\","
+        "\"labelSelectorPath\":\".status.labels\"}},\"schema\":{\"openAPIV3Schema\":{\"type\":"
+        "\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{\"size\":{"
+        "\"type\":"
+        "\"integer\"},\"share\":{\"type\":\"number\"},\"port\":{\"x-kubernetes-int-or-string\":"
+        "true}},"
+        "\"x-kubernetes-validations\":[{\"rule\":\"!has(self.size) || self.size < 100\"},{\"rule\":"
+        "\"!has(self.port) || self.port != 7\"},{\"rule\":\"!has(self.share) || self.share < "
+        "7.0\"}]},"
+        "\"status\":{\"x-kubernetes-preserve-unknown-fields\":true}}}}}]}}";
+    const char *spec = scales[_i].spec, *status = scales[_i].status, *unknown;
+    EK_AUTOFREE char *text = ek_xasprintf(
+        "{\"apiVersion\":\"g.test/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"a\"},"
+        "\"spec\":%s,\"status\":%s}",
+        spec, status);
+    yyjson_doc *crd = ek_json_parse(crd_text, strlen(crd_text), NULL);
+    yyjson_doc *object = ek_json_parse(text, strlen(text), NULL);
+    const struct ek_custom_write write = {.object = yyjson_doc_get_root(object),
+                                          .is_status = scales[_i].is_status};
+    struct ek_arena *arena = ek_arena_new(ARENA_MAX);
+    struct ek_validator *validator = NULL;
+    struct ek_field_errors errors;
+    EK_AUTO(ek_buf) all;
+
+    ek_buf_init(&all, EK_BUF_SMALL_MAX);
+    ck_assert(!ek_validator_new(yyjson_doc_get_root(crd), "v1", &validator, NULL));
+    ek_validate_write(validator, &write, arena, NULL, &errors, &unknown);
+    if (errors.n)
+        ek_field_errors_join(&errors, &all);
+    ck_assert_msg(!strcmp(ek_buf_str(&all), scales[_i].want), "%s %s: %s", spec, status,
+                  ek_buf_str(&all));
+    ck_assert_ptr_null(unknown);
+    ek_validator_free(validator);
+    ek_arena_free(arena);
+    yyjson_doc_free(object);
+    yyjson_doc_free(crd);
+}
+END_TEST
+
 /* Of a list, "head", n times the item with its number, "tail". */
 static char *long_list(const char *head, unsigned n, const char *item, const char *tail)
 {
@@ -455,6 +538,7 @@ int main(void)
 
     tcase_add_test(tcase, objects_are_judged_as_by_an_api_server);
     tcase_add_test(tcase, updates_are_judged_as_by_an_api_server);
+    tcase_add_loop_test(tcase, what_the_scale_reads_is_of_its_type, 0, EK_ARRAY_SIZE(scales));
     tcase_add_loop_test(tcase, olm_judges_without_defaults_and_rules, 0, EK_ARRAY_SIZE(stored));
     tcase_add_loop_test(tcase, values_are_hidden, 0, EK_ARRAY_SIZE(hidden));
     tcase_add_loop_test(tcase, what_is_not_evaluated_refuses_nothing, 0, EK_ARRAY_SIZE(unsure));
