@@ -152,6 +152,15 @@ yyjson_doc *ek_json_parse(const char *json, size_t len, struct ek_err *err);
 yyjson_doc *ek_json_parse_envelope(const char *json, size_t len, unsigned levels,
                                    struct ek_err *err);
 
+/* Takes the path of a member that another one of its name replaces: "spec.list[0].name", names as
+ * they are, also with dots; NULL without memory for it. Returns whether more are wanted. */
+typedef bool (*ek_json_twin_fn)(void *ctx, const char *path);
+
+/* As ek_json_parse; calls twin for each member that is left out, in the order of the text, also for
+ * those below such members. Nothing is called for a text that is an error. */
+yyjson_doc *ek_json_parse_twins(const char *json, size_t len, ek_json_twin_fn twin, void *ctx,
+                                struct ek_err *err);
+
 /* Bytes that a part of a scratch keeps between two documents; a larger part is released. */
 #define EK_JSON_SCRATCH_MAX ((size_t)1 << 20)
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/base/buf.h"
 #include "api/obj.h"
 
 /* Members up to which every name is compared with every other, by a fingerprint first. */
@@ -189,6 +190,66 @@ static int drop_twins(yyjson_val *object, bool *any)
     return 0;
 }
 
+/* ---- The paths of what was dropped ---- */
+
+#define PATH_MAX_OCTETS ((size_t)64 << 10)
+
+/* Who wants to know. */
+struct asking {
+    ek_json_twin_fn twin; /* NULL: nobody */
+    void *ctx;
+};
+
+/* A container on the way to a value. */
+struct step {
+    yyjson_val *end;
+    const char *name; /* of the member at hand */
+    size_t n;         /* items so far */
+    bool is_object, at_key;
+};
+
+/* Reports the member at hand of the last step; NULL for a path that is too long. */
+static bool report(const struct asking *asking, const struct step *steps, size_t depth)
+{
+    EK_AUTO(ek_buf) path;
+
+    ek_buf_init(&path, PATH_MAX_OCTETS);
+    for (size_t i = 0; i < depth && !path.failed; i++) {
+        if (steps[i].is_object)
+            ek_buf_printf(&path, "%s%s", path.len ? "." : "", steps[i].name);
+        else
+            ek_buf_printf(&path, "[%zu]", steps[i].n - 1);
+    }
+    return asking->twin(asking->ctx, path.failed ? NULL : ek_buf_str(&path));
+}
+
+static void report_twins(const struct asking *asking, yyjson_val *root, struct step *steps)
+{
+    yyjson_val *end = unsafe_yyjson_get_next(root);
+    size_t depth = 0;
+
+    for (yyjson_val *val = root; val < end; val++) {
+        while (depth > 0 && steps[depth - 1].end <= val)
+            depth--;
+        struct step *top = depth > 0 ? &steps[depth - 1] : NULL;
+        if (top && top->is_object && top->at_key) {
+            top->at_key = false;
+            top->name = val->uni.str;
+            if (is_dropped(val) && !report(asking, steps, depth))
+                return;
+            continue;
+        }
+        if (top) {
+            top->at_key = true;
+            top->n++;
+        }
+        if (unsafe_yyjson_is_ctn(val))
+            steps[depth++] = (struct step){.end = unsafe_yyjson_get_next(val),
+                                           .is_object = unsafe_yyjson_is_obj(val),
+                                           .at_key = true};
+    }
+}
+
 /* ---- A document without what was dropped ---- */
 
 /* A container that is being moved to its new place. */
@@ -244,9 +305,27 @@ static void compact(yyjson_doc *doc, struct moved *open)
 
 /* ---- The door ---- */
 
+static const struct asking nobody;
+
+/* Takes out what was dropped, from containers of so many levels. Returns 0 or EK_E_NOMEM. */
+static int take_out(yyjson_doc *doc, const struct asking *asking, size_t levels)
+{
+    struct moved *open = ek_realloc(NULL, levels * sizeof *open);
+    struct step *steps = asking->twin ? ek_realloc(NULL, levels * sizeof *steps) : NULL;
+    bool can = open && (steps || !asking->twin);
+
+    if (can && steps)
+        report_twins(asking, doc->root, steps);
+    if (can)
+        compact(doc, open);
+    ek_free(steps);
+    ek_free(open);
+    return can ? 0 : EK_E_NOMEM;
+}
+
 /* Holds a document to max levels, and its objects to one member of a name. Returns 0, EK_E_LIMIT
  * or EK_E_NOMEM. */
-static int admit(yyjson_doc *doc, size_t max)
+static int admit(yyjson_doc *doc, size_t max, const struct asking *asking)
 {
     yyjson_val *val = doc->root, *end = unsafe_yyjson_get_next(val);
     yyjson_val *ends[LEVELS_MAX]; /* of the open containers */
@@ -265,14 +344,7 @@ static int admit(yyjson_doc *doc, size_t max)
         if (unsafe_yyjson_is_obj(val) && drop_twins(val, &any))
             return EK_E_NOMEM;
     }
-    if (!any)
-        return 0;
-    struct moved *open = ek_realloc(NULL, deepest * sizeof *open);
-    if (!open)
-        return EK_E_NOMEM;
-    compact(doc, open);
-    ek_free(open);
-    return 0;
+    return any ? take_out(doc, asking, deepest) : 0;
 }
 
 static int no_memory(size_t len, struct ek_err *err)
@@ -296,7 +368,7 @@ static int malformed(const char *json, size_t len, const yyjson_read_err *why, s
 }
 
 static yyjson_doc *parse(const yyjson_alc *alc, const char *json, size_t len, unsigned levels,
-                         struct ek_err *err)
+                         const struct asking *asking, struct ek_err *err)
 {
     size_t max =
         EK_JSON_DEPTH_MAX + (levels < EK_JSON_ENVELOPE_MAX ? levels : EK_JSON_ENVELOPE_MAX);
@@ -305,7 +377,9 @@ static yyjson_doc *parse(const yyjson_alc *alc, const char *json, size_t len, un
     /* Without an in-situ flag yyjson only reads the bytes; and it reads without recursion, so that
      * depth may be judged afterwards, which is cheaper by far. */
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, len, YYJSON_READ_NOFLAG, alc, &why);
-    int rc = doc ? admit(doc, max) : text_too_deep(json, len, max) ? EK_E_LIMIT : EK_E_PARSE;
+    int rc = doc                             ? admit(doc, max, asking)
+             : text_too_deep(json, len, max) ? EK_E_LIMIT
+                                             : EK_E_PARSE;
     if (!rc)
         return doc;
     yyjson_doc_free(doc);
@@ -321,12 +395,18 @@ static yyjson_doc *parse(const yyjson_alc *alc, const char *json, size_t len, un
 yyjson_doc *ek_json_parse_envelope(const char *json, size_t len, unsigned levels,
                                    struct ek_err *err)
 {
-    return parse(&ek_json_alc, json, len, levels, err);
+    return parse(&ek_json_alc, json, len, levels, &nobody, err);
 }
 
 yyjson_doc *ek_json_parse(const char *json, size_t len, struct ek_err *err)
 {
     return ek_json_parse_envelope(json, len, 0, err);
+}
+
+yyjson_doc *ek_json_parse_twins(const char *json, size_t len, ek_json_twin_fn twin, void *ctx,
+                                struct ek_err *err)
+{
+    return parse(&ek_json_alc, json, len, 0, &(struct asking){twin, ctx}, err);
 }
 
 /* ---- Documents in a scratch ---- */
@@ -391,7 +471,7 @@ yyjson_doc *ek_json_parse_scratch(struct ek_json_scratch *scratch, const char *j
 {
     const yyjson_alc alc = {scratch_malloc, scratch_realloc, scratch_free, scratch};
 
-    return parse(&alc, json, len, 0, err);
+    return parse(&alc, json, len, 0, &nobody, err);
 }
 
 void ek_json_scratch_done(struct ek_json_scratch *scratch)

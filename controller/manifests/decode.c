@@ -43,8 +43,10 @@ static int failed(const struct decoding *d, int rc, struct ek_err *err)
 /* A field that a server drops from an object that it stored before is no news. */
 static void take_unknown(const struct decoding *d, const struct ek_paths *unknown)
 {
-    if (!d->is_stored)
+    if (!d->is_stored) {
+        ek_ci_fields_twice(d->ci, d->object);
         ek_ci_fields_unknown(d->ci, d->object, unknown);
+    }
     if (d->unknown)
         *d->unknown = *unknown;
 }
@@ -118,6 +120,8 @@ int ek_ci_decode_all(struct ek_ci *ci, struct ek_err *err)
     } all[] = {{&ci->objects, false}, {&ci->params, true}, {&ci->old, true}};
     int rc = 0;
 
+    for (size_t i = 0; i < ci->policies.n; i++) /* these are decoded by their readers */
+        ek_ci_fields_twice(ci, &ci->policies.list[i]);
     for (size_t i = 0; i < EK_ARRAY_SIZE(all); i++)
         for (size_t k = 0; k < all[i].objects->n && !rc; k++) {
             struct ek_ci_object *object = &all[i].objects->list[k];

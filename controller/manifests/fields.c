@@ -9,12 +9,9 @@
 
 #define REPORT_MAX ((size_t)256 << 20)
 
-#define UNKNOWN_RULE "unknown-field"
-#define UNKNOWN_FATE "API servers drop the field, or refuse the object with strict field validation"
-
-/* Unknown fields that are named, of one object and of all objects. */
-#define UNKNOWN_OF_OBJECT_MAX 5u
-#define UNKNOWN_MAX           1000u
+/* Fields of one fault that are named, of one object and of all objects. */
+#define NAMED_OF_OBJECT_MAX 5u
+#define NAMED_MAX           1000u
 
 static bool has_cluster(const struct ek_ci_options *options)
 {
@@ -89,11 +86,23 @@ void ek_ci_fields_check_result(struct ek_ci *ci, yyjson_val *before,
     ek_arena_free(is.arena);
 }
 
-/* ---- Unknown fields ---- */
+/* ---- Unknown and duplicate fields ---- */
+
+/* What is wrong with fields, in the words of the server, and what becomes of the fields. */
+struct fault {
+    const char *rule, *words, *fate;
+};
+static const struct fault unknown_field = {
+    "unknown-field", "unknown field",
+    "API servers drop the field, or refuse the object with strict field validation"};
+static const struct fault duplicate_field = {
+    "duplicate-field", "duplicate field",
+    "the last one counts, or API servers refuse the object with strict field validation"};
 
 void ek_ci_note_finding(struct ek_ci *ci, const struct ek_plan_finding *f)
 {
-    bool named = !strcmp(f->rule, UNKNOWN_RULE); /* by the message */
+    /* Of these the message has the field. */
+    bool named = !strcmp(f->rule, unknown_field.rule) || !strcmp(f->rule, duplicate_field.rule);
     char line[24] = "";
 
     if (f->line)
@@ -122,19 +131,20 @@ static void map_reported(const struct ek_ci *ci, const struct ek_ci_object *obje
 }
 
 /* Reports one field, or, without one, how many more the object has. */
-static void warn_of(struct ek_ci *ci, const struct ek_ci_object *object, const char *path,
-                    size_t more)
+static void warn_of(struct ek_ci *ci, const struct ek_ci_object *object, const struct fault *fault,
+                    const char *path, size_t more)
 {
     const char *api_version = ek_json_text(object->value, "apiVersion");
     const char *kind = ek_json_text(object->value, "kind"), *key = ek_ci_key(ci, object->value);
     const char *named =
         ek_arena_printf(ci->arena, "%s %s%s%s", api_version, kind, *key ? " " : "", key);
     const char *message =
-        path ? ek_arena_printf(ci->arena, "unknown field \"%s\"; " UNKNOWN_FATE, path)
-             : ek_arena_printf(ci->arena, "%zu more unknown field%s", more, more == 1 ? "" : "s");
+        path
+            ? ek_arena_printf(ci->arena, "%s \"%s\"; %s", fault->words, path, fault->fate)
+            : ek_arena_printf(ci->arena, "%zu more %s%s", more, fault->words, more == 1 ? "" : "s");
 
     warn(ci, &(struct ek_plan_finding){.severity = EK_PLAN_WARNING,
-                                       .rule = UNKNOWN_RULE,
+                                       .rule = fault->rule,
                                        .source = object->source,
                                        .line = ek_ci_path_line(object, path ? path : "apiVersion"),
                                        .object = named,
@@ -142,46 +152,92 @@ static void warn_of(struct ek_ci *ci, const struct ek_ci_object *object, const c
                                        .message = message});
 }
 
+/* Reports n_all fields, of which paths has n. reported: those that are not named again. */
+static void warn_of_all(struct ek_ci *ci, const struct ek_ci_object *object,
+                        const struct fault *fault, const struct ek_paths *paths,
+                        const struct ek_map *reported, struct ek_ci_named *named)
+{
+    size_t n = 0, more = paths->n_all - paths->n;
+
+    for (size_t i = 0; i < paths->n; i++) {
+        if (ek_map_get(reported, paths->list[i]))
+            continue;
+        if (n == NAMED_OF_OBJECT_MAX || named->n == NAMED_MAX) {
+            more++;
+            continue;
+        }
+        warn_of(ci, object, fault, paths->list[i], 0);
+        n++;
+        named->n++;
+    }
+    if (more && named->n == NAMED_MAX)
+        named->n_unlisted++;
+    else if (more)
+        warn_of(ci, object, fault, NULL, more);
+}
+
 void ek_ci_fields_unknown(struct ek_ci *ci, const struct ek_ci_object *object,
                           const struct ek_paths *unknown)
 {
     struct ek_map reported = {0};
-    size_t n = 0, more = unknown->n_all - unknown->n;
 
     if (!unknown->n_all)
         return;
     map_reported(ci, object, &reported);
-    for (size_t i = 0; i < unknown->n; i++) {
-        if (ek_map_get(&reported, unknown->list[i]))
-            continue;
-        if (n == UNKNOWN_OF_OBJECT_MAX || ci->n_unknown == UNKNOWN_MAX) {
-            more++;
-            continue;
-        }
-        warn_of(ci, object, unknown->list[i], 0);
-        n++;
-        ci->n_unknown++;
-    }
+    warn_of_all(ci, object, &unknown_field, unknown, &reported, &ci->unknown);
     ek_map_done(&reported);
-    if (more && ci->n_unknown == UNKNOWN_MAX)
-        ci->n_unknown_unlisted++;
-    else if (more)
-        warn_of(ci, object, NULL, more);
+}
+
+void ek_ci_fields_twice(struct ek_ci *ci, const struct ek_ci_object *object)
+{
+    const struct ek_ci_file *file = object->file;
+    size_t n = file ? file->n_twins : 0, len = strlen(object->prefix ? object->prefix : "");
+    struct ek_paths paths = {0};
+    struct ek_map seen = {0}, reported = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ek_ci_twin *twin = &file->twins[i];
+        if (twin->number != object->number || strncmp(twin->path, object->prefix, len) != 0 ||
+            ek_map_get(&seen, twin->path + len))
+            continue;
+        if (!paths.list)
+            paths.list = ek_arena_alloc(ci->arena, n * sizeof *paths.list);
+        paths.list[paths.n++] = twin->path + len;
+        ek_map_put(&seen, twin->path + len, file->twins);
+    }
+    ek_map_done(&seen);
+    paths.n_all = paths.n;
+    warn_of_all(ci, object, &duplicate_field, &paths, &reported, &ci->twice);
+}
+
+/* A last finding, of no object. */
+static void warn_of_rest(struct ek_ci *ci, const struct fault *fault, const char *message)
+{
+    warn(ci, &(struct ek_plan_finding){.severity = EK_PLAN_WARNING,
+                                       .rule = fault->rule,
+                                       .source = "",
+                                       .object = "",
+                                       .field = "",
+                                       .message = message});
+}
+
+static void warn_of_unlisted(struct ek_ci *ci, const struct fault *fault,
+                             const struct ek_ci_named *named)
+{
+    size_t n = named->n_unlisted;
+
+    if (n)
+        warn_of_rest(ci, fault,
+                     ek_arena_printf(ci->arena, "%zu more object%s %ss", n,
+                                     n == 1 ? " has" : "s have", fault->words));
 }
 
 void ek_ci_fields_unlisted(struct ek_ci *ci)
 {
-    size_t n = ci->n_unknown_unlisted;
-
-    if (n)
-        warn(ci, &(struct ek_plan_finding){
-                     .severity = EK_PLAN_WARNING,
-                     .rule = UNKNOWN_RULE,
-                     .source = "",
-                     .object = "",
-                     .field = "",
-                     .message = ek_arena_printf(ci->arena, "%zu more object%s unknown fields", n,
-                                                n == 1 ? " has" : "s have")});
+    warn_of_unlisted(ci, &unknown_field, &ci->unknown);
+    warn_of_unlisted(ci, &duplicate_field, &ci->twice);
+    if (ci->has_more_twins)
+        warn_of_rest(ci, &duplicate_field, "the files have more duplicate fields");
 }
 
 /* ---- Gaps ---- */

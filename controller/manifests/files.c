@@ -16,6 +16,7 @@
 #define FOLDER_DEPTH_MAX 32
 #define FOLDER_FILES_MAX 10000
 #define LIST_DEPTH_MAX   4
+#define TWINS_MAX        1000u /* members that stand twice, of a file */
 
 /* A document of a file. */
 struct place {
@@ -123,27 +124,60 @@ static void take_value(yyjson_mut_doc *all, yyjson_val *value)
         yyjson_mut_arr_append(root, yyjson_val_mut_copy(all, item));
 }
 
+/* A file of JSON on its way. */
+struct json_file {
+    struct ek_ci *ci;
+    struct ek_ci_file *file;
+    yyjson_mut_doc *all; /* of all documents so far */
+};
+
+static bool add_twin(void *ctx, const char *path)
+{
+    const struct json_file *json = ctx;
+    struct ek_ci_file *file = json->file;
+    size_t number = yyjson_mut_arr_size(yyjson_mut_doc_get_root(json->all)) + 1;
+
+    if (file->n_twins == TWINS_MAX || !path) {
+        json->ci->has_more_twins = true;
+        return false;
+    }
+    if (*path == '[') { /* items of a list are documents */
+        char *end;
+        number += strtoul(path + 1, &end, 10);
+        path = end + strspn(end, "].");
+    }
+    file->twins = ek_xrealloc(file->twins, file->n_twins + 1, sizeof *file->twins);
+    file->twins[file->n_twins++] =
+        (struct ek_ci_twin){number, ek_arena_strdup(json->ci->arena, path)};
+    return true;
+}
+
 static int take_text(void *ctx, const struct ek_manifest_document *document, struct ek_err *err)
 {
-    yyjson_doc *one = ek_json_parse(document->text.p, document->text.len, err);
+    struct json_file *json = ctx;
+    yyjson_doc *one =
+        ek_json_parse_twins(document->text.p, document->text.len, add_twin, json, err);
 
     if (!one)
         return err->code;
     ek_json_write_whole(one); /* kubectl decodes the text and writes it again */
-    take_value(ctx, yyjson_doc_get_root(one));
+    take_value(json->all, yyjson_doc_get_root(one));
     yyjson_doc_free(one);
     return 0;
 }
 
 /* JSON values behind each other, as kubectl reads them. */
-static int parse_json(const char *text, size_t len, yyjson_doc **ret_doc, struct ek_err *err)
+static int parse_json(struct ek_ci *ci, struct ek_ci_file *file, yyjson_doc **ret_doc,
+                      struct ek_err *err)
 {
-    yyjson_mut_doc *all = ek_json_doc_new();
+    struct json_file json = {ci, file, ek_json_doc_new()};
 
-    yyjson_mut_doc_set_root(all, yyjson_mut_arr(all));
-    int rc = ek_manifest_each_value(text, len, take_text, all, err);
-    *ret_doc = rc ? NULL : yyjson_mut_doc_imut_copy(all, NULL);
-    yyjson_mut_doc_free(all);
+    yyjson_mut_doc_set_root(json.all, yyjson_mut_arr(json.all));
+    int rc = ek_manifest_each_value(file->text, file->len, take_text, &json, err);
+    *ret_doc = rc ? NULL : yyjson_mut_doc_imut_copy(json.all, NULL);
+    yyjson_mut_doc_free(json.all);
+    if (rc)
+        file->n_twins = 0;
     return rc || *ret_doc ? rc : ek_err_set(err, EK_E_NOMEM, "no memory");
 }
 
@@ -154,16 +188,17 @@ static bool has_separator(const char *text)
 
 /* A text that begins as JSON may be YAML all the same, and so may documents of JSON with "---"
  * between them be in a file of JSON (apimachinery/pkg/util/yaml/decoder.go: YAMLOrJSONDecoder). */
-static int parse(const char *path, const char *text, size_t len, bool *ret_json,
-                 yyjson_doc **ret_doc, struct ek_err *err)
+static int parse(struct ek_ci *ci, const char *path, struct ek_ci_file *file, yyjson_doc **ret_doc,
+                 struct ek_err *err)
 {
     struct ek_err ignored = {0};
 
-    *ret_json = ek_ends_with(path, ".json");
-    if (*ret_json && !has_separator(text))
-        return parse_json(text, len, ret_doc, err);
-    *ret_json = text[strspn(text, " \t\r\n")] == '{' && !parse_json(text, len, ret_doc, &ignored);
-    return *ret_json ? 0 : ek_yaml_parse_all(text, len, EK_CI_FILE_MAX, ret_doc, err);
+    file->json = ek_ends_with(path, ".json");
+    if (file->json && !has_separator(file->text))
+        return parse_json(ci, file, ret_doc, err);
+    file->json = file->text[strspn(file->text, " \t\r\n")] == '{' &&
+                 !parse_json(ci, file, ret_doc, &ignored);
+    return file->json ? 0 : ek_yaml_parse_all(file->text, file->len, EK_CI_FILE_MAX, ret_doc, err);
 }
 
 int ek_ci_read_documents(struct ek_ci *ci, const char *path, const char *shown,
@@ -177,7 +212,7 @@ int ek_ci_read_documents(struct ek_ci *ci, const char *path, const char *shown,
     int rc = ek_file_read(path, EK_CI_FILE_MAX, &file->text, &file->len, err);
     if (rc)
         return rc; /* the error names the path */
-    rc = parse(path, file->text, file->len, &file->json, ret_doc, err);
+    rc = parse(ci, path, file, ret_doc, err);
     file->lines =
         (struct ek_manifest_lines){.text = file->text, .len = file->len, .json = file->json};
     if (rc)

@@ -270,6 +270,7 @@ void ek_ci_done(struct ek_ci *ci)
     for (size_t i = 0; i < ci->n_files; i++) {
         ek_manifest_lines_done(&ci->files[i]->lines);
         ek_free(ci->files[i]->text);
+        ek_free(ci->files[i]->twins);
         ek_free(ci->files[i]);
     }
     for (size_t i = 0; i < EK_ARRAY_SIZE(all); i++)

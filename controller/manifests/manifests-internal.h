@@ -40,11 +40,19 @@ static inline int ek_ci_complain(const struct ek_err *err)
 
 #define EK_CI_FILE_MAX ((size_t)64 << 20)
 
+/* A member of a document of JSON that another one of its name replaces. */
+struct ek_ci_twin {
+    size_t number;    /* of the document in the file, from 1 */
+    const char *path; /* in the document; in the arena */
+};
+
 /* A file that objects were read from. */
 struct ek_ci_file {
     char *text; /* owned */
     size_t len;
     bool json;
+    struct ek_ci_twin *twins; /* owned; in the order of the text */
+    size_t n_twins;
     struct ek_manifest_lines lines; /* of the text */
 };
 
@@ -67,6 +75,12 @@ struct ek_ci_objects {
 /* Schemas that a file or a CustomResourceDefinition brought. */
 struct ek_ci_schema {
     struct ek_schema *schema;
+};
+
+/* Fields of one fault in all objects. */
+struct ek_ci_named {
+    size_t n;          /* that are reported */
+    size_t n_unlisted; /* objects with further ones */
 };
 
 /* Names for a note: the first of them, borrowed, and how many there are. */
@@ -128,8 +142,8 @@ struct ek_ci {
 
     struct ek_ci_fields *fields; /* owned; NULL: not looked at */
 
-    size_t n_unknown;          /* unknown fields that are reported */
-    size_t n_unknown_unlisted; /* objects with further ones */
+    struct ek_ci_named unknown, twice; /* unknown fields, and fields that stand twice */
+    bool has_more_twins;               /* a file has more of the latter than are kept */
 
     struct ek_ci_assumed assumed;
 
@@ -238,6 +252,10 @@ void ek_ci_fields_check_result(struct ek_ci *ci, yyjson_val *before,
  */
 void ek_ci_fields_unknown(struct ek_ci *ci, const struct ek_ci_object *object,
                           const struct ek_paths *unknown);
+
+/* The same for fields of an object that stand twice in a file of JSON, of which the last counts. In
+ * YAML, such a field is an error of the file. */
+void ek_ci_fields_twice(struct ek_ci *ci, const struct ek_ci_object *object);
 
 /* After the last object: reports how many objects have fields that are not named. */
 void ek_ci_fields_unlisted(struct ek_ci *ci);

@@ -139,21 +139,51 @@ END_TEST
 static const struct {
     const char *name;
     const char *json, *want;
+    const char *twins; /* the paths of those that go */
 } twice_rows[] = {
-    {"the last one", "{\"a\":1,\"a\":2}", "{\"a\":2}"},
+    {"the last one", "{\"a\":1,\"a\":2}", "{\"a\":2}", "a;"},
     {"whole, not merged", "{\"a\":{\"x\":1,\"y\":[2]},\"b\":[],\"a\":{\"z\":3}}",
-     "{\"b\":[],\"a\":{\"z\":3}}"},
-    {"three times", "[{\"a\":[1,2],\"a\":{},\"a\":\"x\"},7]", "[{\"a\":\"x\"},7]"},
-    {"as written, not as spelt", "{\"a\":1,\"\\u0061\":2}", "{\"a\":2}"},
+     "{\"b\":[],\"a\":{\"z\":3}}", "a;"},
+    {"three times", "[{\"a\":[1,2],\"a\":{},\"a\":\"x\"},7]", "[{\"a\":\"x\"},7]", "[0].a;[0].a;"},
+    {"as written, not as spelt", "{\"a\":1,\"\\u0061\":2}", "{\"a\":2}", "a;"},
     {"in what goes itself", "{\"a\":{\"b\":1,\"b\":2},\"a\":{\"c\":[{\"d\":1,\"d\":[]}]}}",
-     "{\"a\":{\"c\":[{\"d\":[]}]}}"},
-    {"empty names", "{\"\":1,\"a\":2,\"\":{\"\":3}}", "{\"a\":2,\"\":{\"\":3}}"},
+     "{\"a\":{\"c\":[{\"d\":[]}]}}", "a;a.b;a.c[0].d;"},
+    {"empty names", "{\"\":1,\"a\":2,\"\":{\"\":3}}", "{\"a\":2,\"\":{\"\":3}}", ";"},
     {"text with NUL", "{\"a\\u0000b\":1,\"a\\u0000c\":2,\"a\\u0000b\":3}",
-     "{\"a\\u0000c\":2,\"a\\u0000b\":3}"},
-    {"case differs", "{\"a\":1,\"A\":2}", "{\"a\":1,\"A\":2}"},
+     "{\"a\\u0000c\":2,\"a\\u0000b\":3}", "a;"},
+    {"case differs", "{\"a\":1,\"A\":2}", "{\"a\":1,\"A\":2}", ""},
     {"one fingerprint, other names", "{\"abbcd\":1,\"acbbd\":2,\"abbbd\":3}",
-     "{\"abbcd\":1,\"acbbd\":2,\"abbbd\":3}"},
+     "{\"abbcd\":1,\"acbbd\":2,\"abbbd\":3}", ""},
 };
+
+static bool put_twin(void *ctx, const char *path)
+{
+    ek_buf_printf(ctx, "%s;", path);
+    return true;
+}
+
+/* The first alone. */
+static bool put_first(void *ctx, const char *path)
+{
+    put_twin(ctx, path);
+    return false;
+}
+
+START_TEST(names_that_stand_twice_are_reported)
+{
+    const char *json = twice_rows[_i].json, *twins = twice_rows[_i].twins;
+    EK_AUTO(ek_buf) all = {0};
+    EK_AUTO(ek_buf) first = {0};
+
+    ek_buf_init(&all, EK_BUF_SMALL_MAX);
+    ek_buf_init(&first, EK_BUF_SMALL_MAX);
+    yyjson_doc_free(ek_json_parse_twins(json, strlen(json), put_twin, &all, NULL));
+    ck_assert_msg(!strcmp(ek_buf_str(&all), twins), "%s: %s", twice_rows[_i].name,
+                  ek_buf_str(&all));
+    yyjson_doc_free(ek_json_parse_twins(json, strlen(json), put_first, &first, NULL));
+    ck_assert_uint_eq(first.len, strchr(twins, ';') ? (size_t)(strchr(twins, ';') + 1 - twins) : 0);
+}
+END_TEST
 
 START_TEST(of_a_name_that_stands_twice_the_last_counts)
 {
@@ -369,6 +399,7 @@ int main(void)
     tcase_add_test(tcase, envelopes_have_levels_of_their_own);
     tcase_add_loop_test(tcase, of_a_name_that_stands_twice_the_last_counts, 0,
                         EK_ARRAY_SIZE(twice_rows));
+    tcase_add_loop_test(tcase, names_that_stand_twice_are_reported, 0, EK_ARRAY_SIZE(twice_rows));
     tcase_add_test(tcase, documents_follow_each_other_in_a_scratch);
     tcase_add_test(tcase, names_are_found_among_many);
     tcase_add_test(tcase, references_count);
