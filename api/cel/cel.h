@@ -42,7 +42,7 @@
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 enum ek_cel_kind {
-    EK_CEL_ERROR, /* a failed evaluation; never the element of a list or map */
+    EK_CEL_ERROR, /* a failed evaluation; in a list or map only as the host put it there */
     EK_CEL_NULL,
     EK_CEL_BOOL,
     EK_CEL_INT,
@@ -61,6 +61,14 @@ enum ek_cel_kind {
     EK_CEL_KIND_MAX,
 };
 
+/* What a list is, where that counts. */
+enum ek_cel_list_kind {
+    EK_CEL_LIST_PLAIN,
+    EK_CEL_LIST_SUM,       /* of two lists that both have elements, which JSON rules tell apart */
+    EK_CEL_LIST_UNORDERED, /* made by the host: on the left of == it equals each list of the same
+                              elements; n elements are followed by n strings that identify them */
+};
+
 /* Where a list or map keeps its content. */
 enum ek_cel_form {
     EK_CEL_NATIVE, /* union member items or entries */
@@ -69,13 +77,12 @@ enum ek_cel_form {
 };
 
 struct ek_cel_val {
-    uint8_t kind; /* enum ek_cel_kind */
-    uint8_t form; /* enum ek_cel_form of a list or map; else 0 */
-    int16_t
-        offset; /* of a timestamp: minutes east of UTC, for its text alone; of a list: 1 for the
-                   sum of two lists that both have elements, which JSON rules tell apart; else 0 */
-    uint32_t n; /* octets of a string or bytes; elements of a list or map (0 for EK_CEL_HOST);
-                   nanoseconds of a timestamp, 0..999999999; else 0 */
+    uint8_t kind;   /* enum ek_cel_kind */
+    uint8_t form;   /* enum ek_cel_form of a list or map; else 0 */
+    int16_t offset; /* of a timestamp: minutes east of UTC, for its text alone; of a list: enum
+                       ek_cel_list_kind; else 0 */
+    uint32_t n;     /* octets of a string or bytes; elements of a list or map (0 for EK_CEL_HOST);
+                       nanoseconds of a timestamp, 0..999999999; else 0 */
     union {
         bool b;
         int64_t i; /* int; nanoseconds of a duration; seconds since the epoch of a timestamp */

@@ -3,6 +3,8 @@
  * pkg/apiserver/schema/cel/{compilation,validation}.go. */
 #include <string.h>
 
+#include "api/base/words.h"
+#include "api/cel/text/field.h"
 #include "api/obj.h"
 #include "api/validation/validation-internal.h"
 
@@ -23,24 +25,63 @@ enum { SLOT_SELF, SLOT_OLD_SELF, N_SLOTS };
 
 #define LOOKED_AT_MAX 4096 /* nodes of a schema below one path */
 
-/* True where a list whose order does not count is in the schema, or may be. */
-static bool has_unordered(yyjson_val *schema, size_t *n_seen)
+/* Whether lists of a schema are sets or maps. */
+static bool is_unordered(yyjson_val *schema)
+{
+    const char *type = ek_json_text(schema, "x-kubernetes-list-type");
+
+    return !strcmp(type, "set") || !strcmp(type, "map");
+}
+
+/* Whether rules have a field under its own name. */
+static bool is_plain_name(yyjson_val *name)
+{
+    struct ek_arena *arena = ek_arena_new(EK_BUF_SMALL_MAX);
+    const struct ek_str is = {yyjson_get_str(name), yyjson_get_len(name)};
+    const char *escaped = is.p ? ek_cel_escaped_name(is, arena) : NULL;
+    bool plain = escaped && !strcmp(escaped, is.p);
+
+    ek_arena_free(arena);
+    return plain;
+}
+
+/* Whether an API server compares sets or maps of a schema by something else than what identifies
+ * the items here: the text of times, numbers that are integers, and keys under the names that rules
+ * have for them (apiserver/pkg/cel/common/values.go: unstructuredSetList, unstructuredMapList). */
+static bool is_odd(yyjson_val *schema)
+{
+    static const char *const formats[] = {"byte", "date", "date-time", "duration", NULL};
+    yyjson_val *items = yyjson_obj_get(schema, "items"), *key;
+    size_t i, n;
+
+    if (!is_unordered(schema))
+        return false;
+    yyjson_arr_foreach(yyjson_obj_get(schema, "x-kubernetes-list-map-keys"), i, n, key)
+    {
+        if (!is_plain_name(key))
+            return true;
+    }
+    return !strcmp(ek_json_text(items, "type"), "number") ||
+           ek_is_one_of(ek_json_text(items, "format"), formats);
+}
+
+/* True where a list of which that is true is in the schema, or may be. */
+static bool has_list(yyjson_val *schema, bool (*is)(yyjson_val *), size_t *n_seen)
 {
     static const char *const parts[] = {"items", "additionalProperties"};
-    const char *type = ek_json_text(schema, "x-kubernetes-list-type");
     yyjson_val *key, *value;
     size_t i, n;
 
     if (!yyjson_is_obj(schema))
         return false;
-    if (++*n_seen > LOOKED_AT_MAX || !strcmp(type, "set") || !strcmp(type, "map"))
+    if (++*n_seen > LOOKED_AT_MAX || is(schema))
         return true;
     for (i = 0; i < EK_ARRAY_SIZE(parts); i++)
-        if (has_unordered(yyjson_obj_get(schema, parts[i]), n_seen))
+        if (has_list(yyjson_obj_get(schema, parts[i]), is, n_seen))
             return true;
     ek_json_each_member(yyjson_obj_get(schema, "properties"), i, n, key, value)
     {
-        if (has_unordered(value, n_seen))
+        if (has_list(value, is, n_seen))
             return true;
     }
     return false;
@@ -81,9 +122,9 @@ static yyjson_val *field_of(yyjson_val *schema, const char *name, size_t len)
     return ek_vmember__(NULL, schema, (struct ek_str){ek_buf_str(&field), field.len}, &is_key);
 }
 
-/* True for a path of a read that ends at a value with a list whose order does not count, or that
- * cannot be followed. Paths are those of ek_cel_program_reads. */
-static bool ends_unordered(yyjson_val *schema, const char *path)
+/* True for a path of a read that ends at a value with a list of which that is true, or that cannot
+ * be followed. Paths are those of ek_cel_program_reads. */
+static bool ends_at_list(yyjson_val *schema, const char *path, bool (*is)(yyjson_val *))
 {
     static const char *const identity[] = {"apiVersion", "kind", "metadata"};
 
@@ -109,21 +150,27 @@ static bool ends_unordered(yyjson_val *schema, const char *path)
         path += len;
     }
     size_t n_seen = 0;
-    return !schema || has_unordered(schema, &n_seen);
+    return !schema || has_list(schema, is, &n_seen);
 }
 
-/* Lists of sets and of maps are equal in any order, and their sum has each item once. CEL here
- * compares and adds them as lists. */
-static bool reads_unordered(const struct ek_cel_program *program, yyjson_val *schema,
-                            const char *text)
+static bool has_comparison(const char *text)
+{
+    return strstr(text, "==") || strstr(text, "!=");
+}
+
+/* Lists of sets and of maps are equal in any order, and their sum has each item once. CEL here adds
+ * them as lists, and does not compare the odd ones. */
+static bool is_undecided(const struct ek_cel_program *program, yyjson_val *schema, const char *text)
 {
     const struct ek_cel_read *reads;
-    size_t n = ek_cel_program_reads(program, &reads);
+    size_t n = ek_cel_program_reads(program, &reads), n_seen = 0;
+    bool adds = strchr(text, '+');
 
-    if (!strstr(text, "==") && !strstr(text, "!=") && !strchr(text, '+'))
+    if (!adds && (!has_comparison(text) || !has_list(schema, is_odd, &n_seen)))
         return false;
     for (size_t i = 0; i < n; i++)
-        if (reads[i].slot < N_SLOTS && ends_unordered(schema, reads[i].path))
+        if (reads[i].slot < N_SLOTS &&
+            ends_at_list(schema, reads[i].path, adds ? is_unordered : is_odd))
             return true;
     return false;
 }
@@ -158,7 +205,7 @@ static void compile_rule(struct ek_validator *v, yyjson_val *schema, yyjson_val 
     }
     rule->reads_old = ek_cel_program_uses(rule->program, SLOT_OLD_SELF);
     rule->is_optional = yyjson_is_true(yyjson_obj_get(declared, "optionalOldSelf"));
-    rule->reads_unordered = reads_unordered(rule->program, schema, text);
+    rule->is_undecided = is_undecided(rule->program, schema, text);
     if (*message)
         rule->message = ek_cel_compile(v->env, message, strlen(message), NULL, NULL);
     rule->message_reads_old = rule->message && ek_cel_program_uses(rule->message, SLOT_OLD_SELF);
@@ -183,6 +230,8 @@ int ek_vrules_compile__(struct ek_validator *v, struct ek_vnode *node)
         struct ek_vrule *rule = &node->rules[node->n_rules++];
         compile_rule(v, node->schema, declared, rule);
         node->reads_old |= rule->reads_old;
+        node->compares |= has_comparison(ek_json_text(declared, "rule")) ||
+                          has_comparison(ek_json_text(declared, "messageExpression"));
     }
     return 0;
 }
@@ -339,10 +388,12 @@ static void check_rule(struct ek_vwalk *w, const struct ek_vrule *rule, const st
     }
     if (rule->reads_old && !of->has_old && !rule->is_optional)
         return;
-    if (rule->reads_unordered && *w->unknown)
+    if (rule->is_undecided && *w->unknown)
         return;
-    if (rule->reads_unordered) {
-        ek_vunknown__(w, of->path, "a rule that compares lists without order is not evaluated: %s",
+    if (rule->is_undecided) {
+        ek_vunknown__(w, of->path,
+                      "a rule that adds lists without order, or compares lists of numbers or times "
+                      "without order, is not evaluated: %s",
                       rule_text(w, rule));
         return;
     }
@@ -359,16 +410,15 @@ static void check_rule(struct ek_vwalk *w, const struct ek_vrule *rule, const st
 /* The rules of a node of the schema at one value. old: NULL for a value that is new. */
 static void check_node(struct ek_vwalk *w, struct judged *of, yyjson_val *old)
 {
-    yyjson_val *schema = of->node->schema;
     bool is_root = of->path->step == EK_VSTEP_ROOT;
     const char *why, *why_old = NULL;
 
     ek_arena_reset(w->scratch);
-    of->self = ek_vself__(w, schema, of->value, is_root, &why);
+    of->self = ek_vself__(w, of->node, of->value, is_root, &why);
     of->old_self = ek_cel_null();
     of->has_old = of->node->reads_old && old && !yyjson_is_null(old);
     if (of->has_old)
-        of->old_self = ek_vself__(w, schema, old, is_root, &why_old);
+        of->old_self = ek_vself__(w, of->node, old, is_root, &why_old);
     if (why || why_old) {
         ek_vunknown__(w, of->path, "rules cannot be evaluated: %s", why ? why : why_old);
         return;

@@ -12,6 +12,8 @@
 #include "api/validation/validation-internal.h"
 
 struct making {
+    struct ek_vwalk walk; /* whose arena is the scratch */
+    bool compares;
     struct ek_arena *arena;
     struct ek_work *work;
     const char *why;
@@ -125,12 +127,26 @@ static struct ek_cel_val make_object(struct making *m, yyjson_val *schema, yyjso
     return map_of(e);
 }
 
+/* What identifies an item of a set or a map: ek_videntity__; nothing for what is no item of a map.
+ */
+static struct ek_cel_val identity(struct making *m, yyjson_val *schema, yyjson_val *item,
+                                  bool is_map)
+{
+    const char *text = ek_videntity__(&m->walk, schema, item, is_map, true);
+
+    return text ? ek_cel_string(text, strlen(text)) : ek_cel_string("", 0);
+}
+
 static struct ek_cel_val make_list(struct making *m, yyjson_val *schema, yyjson_val *list)
 {
-    size_t size = yyjson_arr_size(list), i, n;
+    const char *type = ek_json_text(schema, "x-kubernetes-list-type");
+    bool is_map = !strcmp(type, "map");
+    bool is_unordered = m->compares && (is_map || !strcmp(type, "set"));
+    size_t size = yyjson_arr_size(list), i, n, n_values = is_unordered ? 2 * size : size;
     struct ek_cel_items *items =
-        size < UINT32_MAX ? ek_arena_try(m->arena, sizeof *items + size * sizeof items->v[0])
-                          : NULL;
+        size < UINT32_MAX / 2
+            ? ek_arena_try(m->arena, sizeof *items + n_values * sizeof items->v[0])
+            : NULL;
     yyjson_val *item;
 
     if (!items)
@@ -139,9 +155,14 @@ static struct ek_cel_val make_list(struct making *m, yyjson_val *schema, yyjson_
     yyjson_arr_foreach(list, i, n, item)
     {
         items->v[i] = make(m, yyjson_obj_get(schema, "items"), item, false);
+        if (is_unordered)
+            items->v[size + i] = identity(m, schema, item, is_map);
     }
-    return (struct ek_cel_val){
-        .kind = EK_CEL_LIST, .form = EK_CEL_NATIVE, .n = (uint32_t)size, .items = items};
+    return (struct ek_cel_val){.kind = EK_CEL_LIST,
+                               .form = EK_CEL_NATIVE,
+                               .offset = is_unordered ? EK_CEL_LIST_UNORDERED : EK_CEL_LIST_PLAIN,
+                               .n = (uint32_t)size,
+                               .items = items};
 }
 
 /* ---- Scalars ---- */
@@ -232,11 +253,14 @@ static struct ek_cel_val make(struct making *m, yyjson_val *schema, yyjson_val *
     return yyjson_is_num(value) ? make_number(type, value) : ek_cel_from_json(value);
 }
 
-struct ek_cel_val ek_vself__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+struct ek_cel_val ek_vself__(struct ek_vwalk *w, const struct ek_vnode *node, yyjson_val *value,
                              bool is_root, const char **ret_why)
 {
-    struct making m = {.arena = w->scratch, .work = w->work};
-    struct ek_cel_val self = make(&m, schema, value, is_root);
+    struct making m = {
+        .walk = *w, .compares = node->compares, .arena = w->scratch, .work = w->work};
+
+    m.walk.arena = w->scratch;
+    struct ek_cel_val self = make(&m, node->schema, value, is_root);
 
     *ret_why =
         ek_arena_exhausted(w->scratch) ? "the value does not fit the memory of a rule" : m.why;

@@ -20,7 +20,7 @@ struct ek_vrule {
     bool reads_old;                 /* the rule reads oldSelf */
     bool is_optional;               /* oldSelf is an optional */
     bool message_reads_old;
-    bool reads_unordered; /* may compare lists whose order does not count */
+    bool is_undecided; /* may do with lists without order what is not done here */
 };
 
 /* What a node of the schema needs beside its text, found by the address of the node. */
@@ -31,6 +31,7 @@ struct ek_vnode {
     struct ek_vrule *rules; /* of the validator's arena */
     size_t n_rules;
     bool reads_old; /* one of the rules does */
+    bool compares;  /* one of the rules may compare lists */
 };
 
 struct ek_validator {
@@ -196,11 +197,11 @@ void ek_vrules_done__(struct ek_vnode *node);
 /* Evaluates the rules at and below the root. old: the object before an update; NULL: a create. */
 void ek_vrules__(struct ek_vwalk *w, yyjson_val *object, yyjson_val *old);
 
-/* The value that a rule sees where schema declares a type: fields under their escaped names, times,
- * durations and bytes as such, numbers as doubles. What the schema does not declare is left out.
- * Of the scratch of the walk. *ret_why: what an API server sees differently, no memory or no time;
- * NULL. */
-struct ek_cel_val ek_vself__(struct ek_vwalk *w, yyjson_val *schema, yyjson_val *value,
+/* The value that the rules of node see: fields under their escaped names, times, durations and
+ * bytes as such, numbers as doubles; where rules compare, lists of sets and maps without order.
+ * What the schema does not declare is left out. Of the scratch of the walk. *ret_why: what an API
+ * server sees differently, no memory or no time; NULL. */
+struct ek_cel_val ek_vself__(struct ek_vwalk *w, const struct ek_vnode *node, yyjson_val *value,
                              bool is_root, const char **ret_why);
 
 /* Whether rules can read values of the schema (apiserver pkg/cel/common/schemas.go:SchemaDeclType).

@@ -69,7 +69,7 @@ static struct ek_cel_val add_lists(struct ek_cel_eval *eval, const struct ek_cel
     if (!ek_cel_list_extend(eval, &sum, b))
         return ek_cel_no_memory(eval);
     if (a->n && b->n)
-        sum.offset = 1;
+        sum.offset = EK_CEL_LIST_SUM;
     return sum;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
 #include "api/base/mem.h"
 #include "api/cel/values/account.h"
 #include "api/cel/values/type.h"
@@ -31,6 +33,69 @@ static enum ek_cel_equality element(struct comparison *c, const struct ek_cel_va
     return e == EK_CEL_EQ_OVERLOAD ? EK_CEL_EQUAL : e;
 }
 
+/* ---- Lists without order ---- */
+
+static int by_identity(const void *x, const void *y)
+{
+    const struct ek_cel_val *a = *(const struct ek_cel_val *const *)x;
+    const struct ek_cel_val *b = *(const struct ek_cel_val *const *)y;
+    uint32_t len = a->n < b->n ? a->n : b->n;
+    int order = len ? memcmp(a->s, b->s, len) : 0;
+
+    return order ? order : (a->n > b->n) - (a->n < b->n);
+}
+
+/* The identities of a list without order, sorted; owned. NULL without memory. */
+static const struct ek_cel_val **sorted_identities(const struct ek_cel_val *list)
+{
+    const struct ek_cel_val **sorted = ek_alloc(list->n * sizeof(struct ek_cel_val *));
+
+    for (uint32_t i = 0; sorted && i < list->n; i++)
+        sorted[i] = &list->items->v[list->n + i];
+    if (sorted)
+        qsort(sorted, list->n, sizeof(struct ek_cel_val *), by_identity);
+    return sorted;
+}
+
+/* Two lists without order: elements of one identity are compared. */
+static enum ek_cel_equality by_identities(struct comparison *c, const struct ek_cel_val *a,
+                                          const struct ek_cel_val *b)
+{
+    const struct ek_cel_val *ids = a->items->v + a->n, **sorted = NULL;
+    enum ek_cel_equality e = EK_CEL_EQUAL;
+
+    for (uint32_t i = 0; i < b->n && e == EK_CEL_EQUAL; i++) {
+        const struct ek_cel_val *id = &b->items->v[b->n + i], *found = &ids[i], *const * at;
+        if (!ek_cel_same_octets(id, found)) {
+            sorted = sorted ? sorted : sorted_identities(a);
+            if (!sorted)
+                return EK_CEL_EQ_LIMIT;
+            at = bsearch(&id, sorted, a->n, sizeof(struct ek_cel_val *), by_identity);
+            found = at ? *at : NULL;
+        }
+        e = found ? element(c, found - a->n, &b->items->v[i]) : EK_CEL_UNEQUAL;
+    }
+    ek_free(sorted);
+    return e;
+}
+
+/* The same for a list of another kind on the right: each of its elements is one on the left. */
+static enum ek_cel_equality by_elements(struct comparison *c, const struct ek_cel_val *a,
+                                        const struct ek_cel_val *b)
+{
+    struct ek_cel_iter iter;
+
+    ek_cel_iter_init(&iter, b);
+    while (ek_cel_iter_next(&iter)) {
+        enum ek_cel_equality e = EK_CEL_UNEQUAL;
+        for (uint32_t i = 0; i < a->n && e == EK_CEL_UNEQUAL; i++)
+            e = element(c, &a->items->v[i], &iter.value);
+        if (e != EK_CEL_EQUAL)
+            return e;
+    }
+    return EK_CEL_EQUAL;
+}
+
 static enum ek_cel_equality lists(struct comparison *c, const struct ek_cel_val *a,
                                   const struct ek_cel_val *b)
 {
@@ -42,6 +107,8 @@ static enum ek_cel_equality lists(struct comparison *c, const struct ek_cel_val 
                      a->items == b->items);
     if (a->n != b->n)
         return EK_CEL_UNEQUAL;
+    if (a->offset == EK_CEL_LIST_UNORDERED)
+        return b->offset == EK_CEL_LIST_UNORDERED ? by_identities(c, a, b) : by_elements(c, a, b);
     ek_cel_iter_init(&i, a);
     ek_cel_iter_init(&j, b);
     while (e == EK_CEL_EQUAL && ek_cel_iter_next(&i) && ek_cel_iter_next(&j))

@@ -255,7 +255,7 @@ static enum place inside(const struct ek_cel_val *v, enum place place)
         return v->form == EK_CEL_NATIVE ? SUMMAND : VALUE;
     case VALUE:
     case SUMMAND:
-        return v->kind == EK_CEL_LIST && v->offset ? SUMMAND : VALUE;
+        return v->kind == EK_CEL_LIST && v->offset == EK_CEL_LIST_SUM ? SUMMAND : VALUE;
     default:
         return place;
     }
