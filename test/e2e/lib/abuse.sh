@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # What the abuse scripts share: a victim whose writes a policy must mutate, by a real API server and
 # Evenkeel's webhook, and hostile clients beside the victim. To be sourced after cluster.sh and
-# isolate, with EVENKEEL, BENCH (ek-bench), ABUSE (ek-abuse) and TIME (seconds of each attack) set.
+# isolate, with EVENKEEL, BENCH (ek-bench), ABUSE (ek-abuse) and TIME (seconds of each attack) set. For another victim
+# than that of start_victim, URL, MARK and HEALTH are set after that, and PID.
 #
 # Attacks come from 10.99.0.66, or from the API server's own source address as behind a NAT.
 for i in 31 66; do ip addr add 10.99.0.$i/32 dev lo; done
@@ -63,8 +64,12 @@ shaped_review() { # a program of awk without input
 }
 
 URL=https://10.99.0.11:6443/api/v1/namespaces/default/serviceaccounts?dryRun=All
+MARK='"seen":"yes"' # of an answer that was decided
+HEALTH=http://10.99.0.31:8081/healthz
 victim() {
-  "$BENCH" --victim "$PKI/ca.crt" "$PKI/admin.crt" "$PKI/admin.key" "$RUN/victim.json" "$URL" '"seen":"yes"' "$TIME"
+  echo '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"generateName": "victim-",
+    "namespace": "default"}}' >"$RUN/victim.json"
+  "$BENCH" --victim "$PKI/ca.crt" "$PKI/admin.crt" "$PKI/admin.key" "$RUN/victim.json" "$URL" "$MARK" "$TIME"
 }
 field() { sed -nE "s/.*\b$1=([^ ]*).*/\1/p" <<<"$2"; }
 high() { awk '/^VmHWM:/ {printf "%d", $2 / 1024}' "/proc/$PID/status"; }
@@ -72,7 +77,7 @@ unhealthy() { # for so many seconds: the probes of a kubelet that fail, of how m
   local end=$((SECONDS + $1)) bad=0 n=0
   while [ $SECONDS -lt $end ]; do
     n=$((n + 1))
-    curl -sf -o /dev/null --max-time 1 http://10.99.0.31:8081/healthz || bad=$((bad + 1))
+    curl -sf -o /dev/null --max-time 1 "$HEALTH" || bad=$((bad + 1))
     read -rt 0.2 <> <(:) || :
   done
   echo "$bad/$n"
@@ -117,6 +122,16 @@ under() { # the attack as a command
   PROBES=$(cat "$RUN/probes") HIGH=$(high)
 }
 
+withstand() { # name, the attack as a command; LIMIT: of memory, in MiB
+  local name=$1; shift
+  under "$@"
+  cat "$RUN/attack.out"
+  expect "$name: writes lost and undecided of $WRITES" "$LOST $UNDECIDED" "0 0"
+  expect "$name: liveness probes that failed" "$PROBES" "0/*"
+  [ "$HIGH" -lt "$LIMIT" ] || fail "$name: $HIGH MiB of memory, the limit is $LIMIT"
+  echo "ok: $name: $HIGH MiB of at most $LIMIT"
+}
+
 start_victim() {
   say "an API server, Evenkeel, and policies with failurePolicy Fail and Ignore"
   make_pki
@@ -135,8 +150,6 @@ start_victim() {
   is_enforced() { kubectl create "$1" probe $2 --dry-run=server -o json | jq -e ".metadata.labels.$3" >/dev/null; }
   eventually 30 "the policy Fail is not enforced" is_enforced serviceaccount '' seen
   eventually 30 "the policy Ignore is not enforced" is_enforced configmap --from-literal=a=b marked
-  echo '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"generateName": "victim-",
-    "namespace": "default"}}' >"$RUN/victim.json"
   big_object 60000 ConfigMap >"$RUN/big.configmaps.json"
   big_object 60000 Secret >"$RUN/big.secrets.json"
   review "$RUN/big.configmaps.json" >"$RUN/big-review.json"

@@ -16,7 +16,9 @@
  *   head     sends a request head, a byte a second
  *   drip     sends a complete head, then a body of SIZE bytes, a byte a second
  *   body     sends all but the last byte of a body of SIZE bytes as fast as the server takes them
+ *   long     sends a head of SIZE bytes, all but the last, as fast as the server takes them
  *   reader   sends requests without a pause and never reads an answer
+ *   get      the same with requests that have the header lines of FILE and no body
  *   post     posts FILE and reads the answer, again and again
  *
  * usage: ek-abuse MODE FROM TO PATH CONNECTIONS SECONDS SIZE|FILE
@@ -48,10 +50,10 @@
 
 #define KEY_CHANGES 30 /* for a byte of the body */
 
-enum mode { CONNECT, HELLO, KEYS, HEAD, DRIP, BODY, READER, POST, MODES };
+enum mode { CONNECT, HELLO, KEYS, HEAD, DRIP, BODY, LONG, READER, GET, POST, MODES };
 
-static const char *const mode_names[MODES] = {"connect", "hello", "keys",   "head",
-                                              "drip",    "body",  "reader", "post"};
+static const char *const mode_names[MODES] = {"connect", "hello", "keys",   "head", "drip",
+                                              "body",    "long",  "reader", "get",  "post"};
 
 struct attacker {
     enum mode mode;
@@ -145,10 +147,15 @@ static ssize_t take(struct connection *c, char *data, size_t size)
     return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? 0 : -1;
 }
 
+static bool reads_nothing(void)
+{
+    return attacker.mode == READER || attacker.mode == GET;
+}
+
 /* How far the request may go: the last byte of it is held back but by those who want answers. */
 static size_t end_of_request(void)
 {
-    bool whole = attacker.mode == READER || attacker.mode == POST || attacker.mode == HELLO;
+    bool whole = reads_nothing() || attacker.mode == POST || attacker.mode == HELLO;
 
     return attacker.head_len + attacker.body_len - (whole ? 0 : 1);
 }
@@ -198,7 +205,7 @@ static bool send_some(struct connection *c, int64_t now)
         c->at += (size_t)n;
         attacker.sent += (unsigned long)n;
         c->next_ms = now + 1000;
-        if (attacker.mode == READER && c->at == end_of_request())
+        if (reads_nothing() && c->at == end_of_request())
             c->at = 0;
         if (slow)
             break;
@@ -211,7 +218,7 @@ static bool read_some(struct connection *c)
 {
     char data[PIECE];
 
-    if (attacker.mode == READER || (attacker.mode == KEYS && c->at >= attacker.head_len))
+    if (reads_nothing() || (attacker.mode == KEYS && c->at >= attacker.head_len))
         return true;
     for (int i = 0; i < 16; i++) {
         ssize_t n = take(c, data, sizeof data);
@@ -261,7 +268,7 @@ static bool read_body(const char *text)
 {
     struct ek_err err;
 
-    if (attacker.mode != POST && attacker.mode != READER) {
+    if (attacker.mode != POST && !reads_nothing()) {
         attacker.body_len = strtoul(text, NULL, 10);
         return attacker.body_len > 0;
     }
@@ -306,6 +313,14 @@ static bool read_arguments(char **args)
         make_hello(attacker.body_len);
         return true;
     }
+    if (attacker.mode == GET || attacker.mode == LONG) {
+        attacker.head =
+            ek_xasprintf("GET %s HTTP/1.1\r\nHost: abuse\r\n%s%s", args[3],
+                         attacker.body ? attacker.body : "X-A: ", attacker.body ? "\r\n" : "");
+        attacker.head_len = strlen(attacker.head);
+        attacker.body_len = attacker.mode == GET ? 0 : attacker.body_len;
+        return true;
+    }
     attacker.head = ek_xasprintf("POST %s HTTP/1.1\r\nHost: abuse\r\n"
                                  "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
                                  args[3], attacker.body_len);
@@ -321,8 +336,8 @@ int main(int argc, char **argv)
 
     if (n < 1 || n > CONNECTIONS_MAX || seconds < 1 || seconds > SECONDS_MAX ||
         !read_arguments(argv + 1)) {
-        fprintf(stderr, "usage: ek-abuse connect|hello|keys|head|drip|body|reader|post FROM TO "
-                        "PATH CONNECTIONS SECONDS SIZE|FILE\n");
+        fprintf(stderr, "usage: ek-abuse connect|hello|keys|head|drip|body|long|reader|get|post "
+                        "FROM TO PATH CONNECTIONS SECONDS SIZE|FILE\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
