@@ -191,13 +191,14 @@ void ek_ci_fields_unknown(struct ek_ci *ci, const struct ek_ci_object *object,
 void ek_ci_fields_twice(struct ek_ci *ci, const struct ek_ci_object *object)
 {
     const struct ek_ci_file *file = object->file;
-    size_t n = file ? file->n_twins : 0, len = strlen(object->prefix ? object->prefix : "");
+    const char *prefix = object->prefix ? object->prefix : "";
+    size_t n = file ? file->n_twins : 0, len = strlen(prefix);
     struct ek_paths paths = {0};
     struct ek_map seen = {0}, reported = {0};
 
     for (size_t i = 0; i < n; i++) {
         const struct ek_ci_twin *twin = &file->twins[i];
-        if (twin->number != object->number || strncmp(twin->path, object->prefix, len) != 0 ||
+        if (twin->number != object->number || strncmp(twin->path, prefix, len) != 0 ||
             ek_map_get(&seen, twin->path + len))
             continue;
         if (!paths.list)

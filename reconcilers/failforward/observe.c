@@ -347,11 +347,12 @@ static bool has_made(const struct ek_obj *plan, const char *csv)
 
 struct ek_obj *ek_ff_plan_csv(const struct ek_ff_plan *plan, const char *csv)
 {
-    yyjson_val *steps = plan->obj ? ek_json_get(status_of(plan->obj), "plan", NULL) : NULL;
     size_t i, n;
     yyjson_val *step;
 
-    yyjson_arr_foreach(steps, i, n, step)
+    if (!plan->obj)
+        return NULL;
+    yyjson_arr_foreach(ek_json_get(status_of(plan->obj), "plan", NULL), i, n, step)
     {
         const char *manifest = ek_json_str(step, "resource", "manifest", NULL);
         struct ek_err err = {0};
